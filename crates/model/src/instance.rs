@@ -1,0 +1,126 @@
+//! A batch as a file: everything that a [`BatchProblem`] borrows, owned, in JSON.
+
+use crate::platform::Platform;
+use crate::problem::{BatchProblem, Objective, Slo};
+use crate::state::{ClusterState, StateFile};
+use crate::validate::{Invalid, not_negative, require};
+use crate::workload::Request;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A batch that owns its parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// Nodes, links, functions.
+    pub platform: Platform,
+    /// The state before the batch.
+    pub state: ClusterState,
+    /// The batch.
+    pub requests: Vec<Request>,
+    /// What to minimise.
+    pub objective: Objective,
+}
+
+/// Why a text is not an instance.
+#[derive(Debug, Error)]
+pub enum InstanceError {
+    /// Not the JSON of an instance; the message of the parser names line and column.
+    #[error("not an instance: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A value that makes no sense.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InstanceFile {
+    format: String,
+    objective: Objective,
+    requests: Vec<Request>,
+    state: StateFile,
+    platform: Platform,
+}
+
+const FORMAT: &str = "scale-instance-1";
+
+impl Instance {
+    /// A copy of a batch.
+    pub fn of(problem: &BatchProblem<'_>) -> Instance {
+        Instance {
+            platform: problem.platform.clone(),
+            state: problem.state.clone(),
+            requests: problem.requests.to_vec(),
+            objective: problem.objective,
+        }
+    }
+
+    /// The batch.
+    pub fn problem(&self) -> BatchProblem<'_> {
+        let Instance {
+            platform,
+            state,
+            requests,
+            objective,
+        } = self;
+        BatchProblem {
+            platform,
+            state,
+            requests,
+            objective: *objective,
+        }
+    }
+
+    /// The instance as JSON, numbers in full precision.
+    pub fn to_json(&self) -> String {
+        let file = InstanceFile {
+            format: FORMAT.into(),
+            objective: self.objective,
+            requests: self.requests.clone(),
+            state: StateFile::of(&self.state, &self.platform),
+            platform: self.platform.clone(),
+        };
+        serde_json::to_string_pretty(&file).expect("numbers, strings and lists can be written")
+    }
+
+    /// Reads an instance and checks every value in it.
+    ///
+    /// # Errors
+    /// A text that is not the JSON of an instance, or a value that makes no sense.
+    pub fn from_json(text: &str) -> Result<Instance, InstanceError> {
+        let file: InstanceFile = serde_json::from_str(text)?;
+        require(
+            file.format == FORMAT,
+            || "format".into(),
+            &file.format,
+            "scale-instance-1",
+        )?;
+        file.platform.validate()?;
+        for request in &file.requests {
+            request.validate(&file.platform)?;
+        }
+        let defer = file.objective.defer_penalty.0;
+        require(
+            not_negative(defer),
+            || "objective.defer_penalty_ms".into(),
+            defer,
+            "a number of at least 0",
+        )?;
+        if let Slo::Elastic { penalty_ms } = file.objective.slo {
+            let field = || "objective.slo.penalty_ms".into();
+            require(
+                not_negative(penalty_ms.0),
+                field,
+                penalty_ms.0,
+                "a number of at least 0",
+            )?;
+        }
+        let state = file.state.build(&file.platform)?;
+        Ok(Instance {
+            platform: file.platform,
+            state,
+            requests: file.requests,
+            objective: file.objective,
+        })
+    }
+}
