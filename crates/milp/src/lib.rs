@@ -1,0 +1,24 @@
+//! Eqs. (4)-(8) solved by HiGHS, with a proof of what is optimal.
+//!
+//! # What the build needs
+//! HiGHS is C++ and is compiled along (some five minutes on two cores, once for each profile): a C++ compiler with
+//! `make`, **cmake** 3.15 or newer, and **libclang**, which generates the bindings. In this workspace
+//! `cargo xtask` brings cmake and libclang where they are missing, and `eval "$(cargo xtask tools)"` makes them known
+//! to a plain `cargo build`. A project that depends on this crate alone installs them (Debian: `g++ make cmake
+//! libclang-dev`) or points the variables `CMAKE` and `LIBCLANG_PATH` at them.
+//!
+//! # Threads
+//! HiGHS always runs on one thread here: its results are then the same on every machine, and solves on several threads
+//! of one process do not meet in its scheduler. Two solves with different thread counts in one process are an error in
+//! HiGHS, so nothing here makes the count a parameter.
+//!
+//! # Reading order
+//! 1. [`paper`]: Eqs. (4)-(8), constraint by constraint, as a [`Solver`](scale_model::Solver).
+//! 2. [`highs`](mod@highs): any model in MPS format, through the C interface.
+
+pub mod highs;
+pub mod paper;
+
+pub use paper::{Formulation, Milp};
+
+pub use self::highs::{HighsOptions, MilpError, ModelStatus, MpsSolution, solve_mps};
