@@ -1,0 +1,416 @@
+//! The binary `scale`: experiments as data, from the command line.
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use scale_lab::experiment::{Experiment, Figure};
+use scale_lab::reproduce::{self, Reproduce};
+use scale_lab::roster::{self, Algorithm, ROSTER};
+use scale_lab::scenario::Built;
+use scale_lab::{datasets, measure, record};
+use scale_model::linear::LinearProgram;
+use scale_model::{BatchProblem, Decision, Instance, OneByOne, Outcome, Seed, Solution, Solver, evaluate};
+use scale_sim::{Observer, Policy, simulate};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// SLO-aware container scheduling for serverless edge computing: simulate, solve, compare.
+#[derive(Parser)]
+#[command(version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Lists the algorithms and the built-in experiments.
+    List,
+    /// Measures, draws and reports the built-in experiments: the paper's five figures.
+    Reproduce(ReproduceArgs),
+    /// Plays an experiment and writes its records; goes on where it was killed.
+    Measure(ExperimentArgs),
+    /// Draws the figures of an experiment from its records.
+    Draw(ExperimentArgs),
+    /// Writes the report of an experiment from its records.
+    Report(ExperimentArgs),
+    /// Plays one algorithm once and prints what it showed.
+    Simulate(SimulateArgs),
+    /// Writes one batch of an experiment to a file: JSON, MPS or LP.
+    Export(ExportArgs),
+    /// Decides one batch from a JSON file and prints the placement.
+    Solve(SolveArgs),
+    /// Compares records with a golden table, timings aside.
+    Compare {
+        /// The golden table.
+        golden: PathBuf,
+        /// The folder that records were written to (`--out`).
+        out: PathBuf,
+    },
+    /// Says which data sets there are, where they are found, and whether they are intact.
+    Datasets {
+        #[command(subcommand)]
+        command: datasets::Command,
+    },
+}
+
+#[derive(Args)]
+struct ReproduceArgs {
+    /// Only these figures: map, cdf, percentiles, violations, decision-time, or fig1 to fig5.
+    figures: Vec<Figure>,
+    /// A short version on embedded data.
+    #[arg(long)]
+    quick: bool,
+    /// Where records, figures and reports go.
+    #[arg(long, default_value = "target/reproduce")]
+    out: PathBuf,
+    /// Compare the records with this table at the end.
+    #[arg(long)]
+    golden: Option<PathBuf>,
+    #[command(flatten)]
+    threads: Threads,
+}
+
+#[derive(Args)]
+struct Threads {
+    /// How many cells are played at once; as many as the machine has cores if not given.
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+impl Threads {
+    fn count(&self) -> usize {
+        self.threads
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+}
+
+#[derive(Args)]
+struct ExperimentArgs {
+    /// A file, or the name of a built-in experiment.
+    experiment: String,
+    /// Where records, figures and reports go.
+    #[arg(long, default_value = "target/scale")]
+    out: PathBuf,
+    #[command(flatten)]
+    threads: Threads,
+}
+
+#[derive(Args)]
+struct SimulateArgs {
+    /// A file, or the name of a built-in experiment.
+    experiment: String,
+    /// A name from the roster.
+    #[arg(long)]
+    algorithm: String,
+    /// Seed of the workload.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Args)]
+struct ExportArgs {
+    /// A file, or the name of a built-in experiment.
+    experiment: String,
+    /// Which batch, counted from 0 at the end of the warm-up.
+    #[arg(long, default_value_t = 0)]
+    batch: u64,
+    /// Who plays up to that batch.
+    #[arg(long, default_value = "greedy-latency")]
+    algorithm: String,
+    /// Seed of the workload.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The file; its ending chooses the format: .json, .mps or .lp.
+    #[arg(long)]
+    to: PathBuf,
+}
+
+#[derive(Args)]
+struct SolveArgs {
+    /// A batch, as `scale export` writes it.
+    instance: PathBuf,
+    /// A name from the roster.
+    #[arg(long)]
+    solver: String,
+    /// Seed of whatever the algorithm draws.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How the placement is printed.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+fn main() -> ExitCode {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
+        Command::List => list(),
+        Command::Reproduce(ReproduceArgs {
+            figures,
+            quick,
+            out,
+            golden,
+            threads,
+        }) => {
+            let figures = if figures.is_empty() {
+                Figure::ALL.to_vec()
+            } else {
+                figures
+            };
+            reproduce::reproduce(&Reproduce {
+                figures,
+                quick,
+                out: out.clone(),
+                threads: threads.count(),
+            })?;
+            golden.map_or(Ok(()), |golden| compare(&golden, &out))
+        }
+        Command::Measure(ExperimentArgs {
+            experiment,
+            out,
+            threads,
+        }) => {
+            let experiment = load(&experiment)?;
+            let records = measure::measure(&experiment, &out, threads.count())?;
+            println!(
+                "{} cells below {}",
+                records.cells.len(),
+                out.join("records").join(&experiment.name).display()
+            );
+            Ok(())
+        }
+        Command::Draw(ExperimentArgs { experiment, out, .. }) => {
+            let experiment = load(&experiment)?;
+            for path in reproduce::draw(&experiment, &experiment.figures, &out, &out)? {
+                println!("{}", path.display());
+            }
+            Ok(())
+        }
+        Command::Report(ExperimentArgs { experiment, out, .. }) => {
+            let experiment = load(&experiment)?;
+            let command = format!("scale report {} --out {}", experiment.name, out.display());
+            for path in reproduce::report(&experiment, &experiment.figures, &out, &out, &command)? {
+                println!("{}", path.display());
+            }
+            Ok(())
+        }
+        Command::Simulate(arguments) => simulate_one(&arguments),
+        Command::Export(arguments) => export(&arguments),
+        Command::Solve(arguments) => solve(&arguments),
+        Command::Compare { golden, out } => compare(&golden, &out),
+        Command::Datasets { command } => datasets::run(&command),
+    }
+}
+
+fn load(name: &str) -> Result<Experiment> {
+    match reproduce::built_in(name) {
+        Some(text) => Experiment::parse(text).with_context(|| format!("the built-in experiment {name}")),
+        None => Experiment::read(Path::new(name)),
+    }
+}
+
+fn list() -> Result<()> {
+    println!("Algorithms:");
+    for entry in ROSTER {
+        println!("  {:<20} {}", entry.name, entry.about);
+    }
+    println!("\nBuilt-in experiments:");
+    for (name, text) in reproduce::BUILT_IN {
+        println!("  {name:<20} {}", Experiment::parse(text)?.question);
+    }
+    Ok(())
+}
+
+fn compare(golden: &Path, out: &Path) -> Result<()> {
+    let records = record::collect(out)?;
+    let differences = record::compare(golden, &records, None)?;
+    if differences.is_empty() {
+        println!("{} cells equal {}", records.cells.len(), golden.display());
+        return Ok(());
+    }
+    for difference in differences.iter().take(20) {
+        eprintln!("{difference}");
+    }
+    bail!("{} differences from {}", differences.len(), golden.display())
+}
+
+/// The only scenario of an experiment without a sweep, else its first.
+fn first_point(name: &str) -> Result<(Experiment, Built)> {
+    let experiment = load(name)?;
+    let built = experiment.scenarios()?.swap_remove(0).1.build()?;
+    Ok((experiment, built))
+}
+
+fn simulate_one(arguments: &SimulateArgs) -> Result<()> {
+    let entry = roster::find(&arguments.algorithm).map_err(|error| anyhow!(error))?;
+    let (_, built) = first_point(&arguments.experiment)?;
+    let generated = built.workload(arguments.seed)?;
+    let start = scale_lab::clock::now();
+    let played = measure::play(&built, &generated, entry, arguments.seed)?;
+    let wall = start.elapsed();
+    println!("{}\n{}", built.data, played.text());
+    println!(
+        "played {} requests in {:.2} s, every batch judged",
+        generated.workload.requests.len(),
+        wall.as_secs_f64()
+    );
+    Ok(())
+}
+
+/// Keeps one batch.
+struct Catch {
+    skip: u64,
+    caught: Option<Instance>,
+}
+
+impl Observer for Catch {
+    fn batch(&mut self, problem: &BatchProblem<'_>, _outcomes: &[Outcome], measured: bool) {
+        if !measured || self.caught.is_some() {
+            return;
+        }
+        match self.skip {
+            0 => self.caught = Some(Instance::of(problem)),
+            _ => self.skip -= 1,
+        }
+    }
+}
+
+fn export(arguments: &ExportArgs) -> Result<()> {
+    let entry = roster::find(&arguments.algorithm).map_err(|error| anyhow!(error))?;
+    let extension = arguments
+        .to
+        .extension()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    ensure!(
+        ["json", "mps", "lp"].contains(&extension.as_str()),
+        "--to {}: expected a file that ends in .json, .mps or .lp",
+        arguments.to.display()
+    );
+    let (_, built) = first_point(&arguments.experiment)?;
+    let generated = built.workload(arguments.seed)?;
+    let config = built.sim(generated.warmup_until);
+    let mut catch = Catch {
+        skip: arguments.batch,
+        caught: None,
+    };
+    match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
+        Algorithm::Scheduler(mut scheduler) => {
+            let policy = Policy::Scheduler(scheduler.as_mut());
+            simulate(&built.platform, &generated.workload, &config, policy, &mut catch)?;
+        }
+        Algorithm::Solver(mut solver, budget) => {
+            let policy = Policy::Solver(solver.as_mut(), budget);
+            simulate(&built.platform, &generated.workload, &config, policy, &mut catch)?;
+        }
+    }
+    let instance = catch
+        .caught
+        .ok_or_else(|| anyhow!("--batch {}: the run has fewer batches", arguments.batch))?;
+    let text = match extension.as_str() {
+        "json" => instance.to_json(),
+        "mps" => LinearProgram::of(&instance.problem()).to_mps(),
+        _ => LinearProgram::of(&instance.problem()).to_lp(),
+    };
+    std::fs::write(&arguments.to, text).with_context(|| format!("{}", arguments.to.display()))?;
+    println!(
+        "{}: {} requests at {}",
+        arguments.to.display(),
+        instance.requests.len(),
+        instance.state.time
+    );
+    Ok(())
+}
+
+fn solve(arguments: &SolveArgs) -> Result<()> {
+    let entry = roster::find(&arguments.solver).map_err(|error| anyhow!(error))?;
+    let file = arguments.instance.display();
+    let text = std::fs::read_to_string(&arguments.instance).with_context(|| format!("{file}"))?;
+    let instance = Instance::from_json(&text).with_context(|| format!("{file}"))?;
+    let problem = instance.problem();
+    let solution = match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
+        Algorithm::Scheduler(scheduler) => OneByOne(Boxed(scheduler)).solve(&problem, &Default::default()),
+        Algorithm::Solver(mut solver, budget) => solver.solve(&problem, &budget),
+    }?;
+    match arguments.format {
+        Format::Json => println!("{}", serde_json::to_string_pretty(&solution.placement)?),
+        Format::Table => print_solution(&problem, &solution),
+    }
+    Ok(())
+}
+
+/// A boxed scheduler is a scheduler.
+struct Boxed(Box<dyn scale_model::Scheduler + Send>);
+
+impl scale_model::Scheduler for Boxed {
+    fn decide(
+        &mut self,
+        batch: &BatchProblem<'_>,
+        state: &scale_model::ClusterState,
+        next: usize,
+    ) -> Decision {
+        self.0.decide(batch, state, next)
+    }
+}
+
+fn print_solution(problem: &BatchProblem<'_>, solution: &Solution) {
+    let evaluation = evaluate(problem, &solution.placement);
+    println!("request  node  container  cold_ms  comp_ms  comm_ms  wait_ms  total_ms  slo_ms");
+    let rows = problem
+        .requests
+        .iter()
+        .zip(&solution.placement.decisions)
+        .zip(&evaluation.latencies);
+    for ((request, decision), latency) in rows {
+        let (node, container) = match decision {
+            Decision::Run { node, container } => {
+                (node.0.to_string(), format!("{container:?}").to_lowercase())
+            }
+            Decision::Defer => ("-".into(), "deferred".into()),
+        };
+        println!(
+            "{:>7}  {node:>4}  {container:<9}  {:>7.2}  {:>7.2}  {:>7.2}  {:>7.2}  {:>8.2}  {:>6.1}",
+            request.id.0,
+            latency.cold.0,
+            latency.comp.0,
+            latency.comm.0,
+            latency.wait.0,
+            latency.total().0,
+            request.slo.0
+        );
+    }
+    println!(
+        "objective {:.3} ms, {} late, {} deferred; bound {}; {:?}, stopped: {:?}",
+        solution.objective,
+        evaluation.late,
+        evaluation.deferred,
+        solution
+            .bound
+            .map_or("none".into(), |bound| format!("{bound:.3} ms")),
+        solution.proof,
+        solution.stop
+    );
+}

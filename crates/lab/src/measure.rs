@@ -1,0 +1,582 @@
+//! Plays an experiment and writes its records. Never draws.
+//!
+//! Two passes. The first plays every cell, several at once, and keeps all that does not depend on a clock. The second
+//! plays the head of every cell again, one at a time in a process that does nothing else, and times its decisions. A
+//! cell is saved after each pass, so that a run that is killed goes on where it stopped and ends with the same bytes.
+
+use crate::clock::{self, Timed};
+use crate::experiment::{Experiment, Point};
+use crate::record::{self, Cell, Key, Records, Row, TimingRow};
+use crate::roster::{self, Algorithm, Entry};
+use crate::scenario::Built;
+use crate::stats::{self, Cdf};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use scale_model::{
+    BatchProblem, Container, Outcome, Platform, Request, Scheduler, Seed, Solver, Time, Workload, evaluate,
+    latency, violations,
+};
+use scale_sim::simulate::placement_of;
+use scale_sim::{Observer, Policy, Rejection, SimConfig, SimError, Summary, simulate};
+use scale_workload::Generated;
+use sha2::{Digest, Sha256};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// Plays what is not recorded yet, and returns all records of the experiment in canonical order.
+///
+/// # Errors
+/// An experiment that makes no sense, records that cannot be written, or an algorithm that breaks a rule: then
+/// nothing is recorded of that cell.
+pub fn measure(experiment: &Experiment, out: &Path, threads: usize) -> Result<Records> {
+    ensure!(threads > 0, "threads: 0: expected at least 1");
+    let build = Build::of_this_program()?;
+    let points = experiment.build()?;
+    forget_other_builds(out, experiment, &build)?;
+    let groups: Vec<Group> = points
+        .iter()
+        .flat_map(|point| {
+            experiment.seeds.iter().map(|&seed| Group {
+                point,
+                seed,
+                generated: OnceLock::new(),
+            })
+        })
+        .collect();
+    let mut jobs = Vec::new();
+    for group in &groups {
+        for name in &experiment.algorithms {
+            let entry = roster::find(name).map_err(|error| anyhow!(error))?;
+            let key = Key {
+                experiment: experiment.name.clone(),
+                scenario: group.point.built.hash.clone(),
+                algorithm: entry.name.into(),
+                parameters: entry.parameters.into(),
+                sweep: group.point.label.clone(),
+                seed: group.seed,
+                data: group.point.built.data.clone(),
+            };
+            jobs.push(Job { group, entry, key });
+        }
+    }
+
+    let progress = Progress::new(&format!("{}: play", experiment.name), jobs.len());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let cells: Result<Vec<Cell>> = pool.install(|| {
+        jobs.par_iter()
+            .map(|job| {
+                let recorded = record::reusable(out, &job.key, Some(&build.provenance()));
+                let cell = match recorded {
+                    Some(cell) => cell,
+                    None => {
+                        let cell = job.play(&build).with_context(|| job.name())?;
+                        record::save(out, &cell)?;
+                        cell
+                    }
+                };
+                progress.step(&job.name());
+                Ok(cell)
+            })
+            .collect()
+    });
+    let mut cells = cells?;
+    progress.finish();
+
+    let progress = Progress::new(&format!("{}: time", experiment.name), jobs.len());
+    for (job, cell) in jobs.iter().zip(&mut cells) {
+        if cell.timing.decision_us_mean.is_none() && experiment.timing_requests > 0 {
+            job.time(cell, experiment.timing_requests)
+                .with_context(|| job.name())?;
+            record::save(out, cell)?;
+        }
+        progress.step(&job.name());
+    }
+    progress.finish();
+    let records = Records::new(cells);
+    record::write_tables(out, &records)?;
+    Ok(records)
+}
+
+/// One seed at one sweep point: all algorithms play the same requests.
+struct Group<'a> {
+    point: &'a Point,
+    seed: u64,
+    generated: OnceLock<Result<Generated, String>>,
+}
+
+impl Group<'_> {
+    fn generated(&self) -> Result<&Generated> {
+        let made = self
+            .generated
+            .get_or_init(|| self.point.built.workload(self.seed).map_err(|e| format!("{e:#}")));
+        made.as_ref().map_err(|error| anyhow!("{error}"))
+    }
+}
+
+/// One cell.
+struct Job<'a> {
+    group: &'a Group<'a>,
+    entry: &'static Entry,
+    key: Key,
+}
+
+impl Job<'_> {
+    fn name(&self) -> String {
+        format!("{} {} seed {}", self.key.algorithm, self.key.sweep, self.key.seed).replace("  ", " ")
+    }
+
+    fn play(&self, build: &Build) -> Result<Cell> {
+        let built = &self.group.point.built;
+        let generated = self.group.generated()?;
+        let played = play(built, generated, self.entry, self.group.seed)?;
+        Ok(played.into_cell(&self.key, built, build))
+    }
+
+    fn time(&self, cell: &mut Cell, requests: usize) -> Result<()> {
+        let built = &self.group.point.built;
+        let Generated {
+            workload,
+            warmup_until,
+            ..
+        } = self.group.generated()?;
+        let head = head(workload, *warmup_until, requests);
+        let start = clock::now();
+        let mut nanoseconds = time(
+            &built.platform,
+            &head,
+            &built.sim(*warmup_until),
+            self.entry,
+            self.group.seed,
+        )?;
+        let wall = start.elapsed();
+        // The first decisions find cold caches and untrained branch predictors: the warm-up is not counted here either.
+        let warm = head
+            .requests
+            .iter()
+            .filter(|request| request.arrival < *warmup_until)
+            .count();
+        nanoseconds.drain(..warm.min(nanoseconds.len()));
+        nanoseconds.sort_by(f64::total_cmp);
+        let microseconds = |value: Option<f64>| value.map(|nanoseconds| nanoseconds / 1000.0);
+        cell.timing = TimingRow {
+            machine: machine(),
+            threads: 1,
+            decisions: nanoseconds.len() as u64,
+            decision_us_mean: microseconds(stats::mean(&nanoseconds)),
+            decision_us_p50: microseconds(stats::quantile_r7(&nanoseconds, 0.50)),
+            decision_us_p99: microseconds(stats::quantile_r7(&nanoseconds, 0.99)),
+            wall_s: Some(wall.as_secs_f64()),
+            ..cell.timing.clone()
+        };
+        Ok(())
+    }
+}
+
+/// The warm-up and the first `requests` requests after it.
+fn head(workload: &Workload, warmup_until: Time, requests: usize) -> Workload {
+    let warm = workload
+        .requests
+        .iter()
+        .filter(|request| request.arrival < warmup_until)
+        .count();
+    let end = workload.requests.len().min(warm + requests);
+    Workload {
+        requests: workload.requests[..end].to_vec(),
+    }
+}
+
+/// A run and what it showed.
+pub struct Played {
+    /// Counts and sums.
+    pub summary: Summary,
+    /// Latencies of the measured requests, ascending, ms.
+    pub latencies: Vec<f64>,
+    /// The same on the grid, with rejected requests above it.
+    pub cdf: Cdf,
+    /// Measured decisions that placed a request elsewhere than on its cheapest node.
+    pub not_cheapest: u64,
+    cores: f64,
+    memory_mb: f64,
+}
+
+/// Plays one cell, and lets the judge look at every batch.
+///
+/// # Errors
+/// If the algorithm breaks a rule, or the simulator disagrees with the closed form.
+pub fn play(built: &Built, generated: &Generated, entry: &Entry, seed: u64) -> Result<Played> {
+    let Generated {
+        workload,
+        warmup_until,
+        ..
+    } = generated;
+    let mut witness = Witness::default();
+    let config = built.sim(*warmup_until);
+    let summary = run(&built.platform, workload, &config, entry, seed, &mut witness)?;
+    if let Some(objection) = witness.objection {
+        bail!("{objection}");
+    }
+    let mut latencies = witness.latencies;
+    latencies.sort_by(f64::total_cmp);
+    Ok(Played {
+        summary,
+        latencies,
+        cdf: witness.cdf,
+        not_cheapest: witness.not_cheapest,
+        cores: built.platform.topology.total_cores(),
+        memory_mb: built.platform.topology.total_memory_mb(),
+    })
+}
+
+fn algorithm(entry: &Entry, seed: u64) -> Algorithm {
+    (entry.make)(Seed(seed).derive(entry.name, 0))
+}
+
+fn run(
+    platform: &Platform,
+    workload: &Workload,
+    config: &SimConfig,
+    entry: &Entry,
+    seed: u64,
+    observer: &mut dyn Observer,
+) -> Result<Summary, SimError> {
+    match algorithm(entry, seed) {
+        Algorithm::Scheduler(mut scheduler) => simulate(
+            platform,
+            workload,
+            config,
+            Policy::Scheduler(scheduler.as_mut()),
+            observer,
+        ),
+        Algorithm::Solver(mut solver, budget) => simulate(
+            platform,
+            workload,
+            config,
+            Policy::Solver(solver.as_mut(), budget),
+            observer,
+        ),
+    }
+}
+
+/// Nanoseconds of every decision.
+fn time(
+    platform: &Platform,
+    workload: &Workload,
+    config: &SimConfig,
+    entry: &Entry,
+    seed: u64,
+) -> Result<Vec<f64>> {
+    match algorithm(entry, seed) {
+        Algorithm::Scheduler(mut scheduler) => {
+            let mut timed = Timed::new(scheduler.as_mut() as &mut dyn Scheduler);
+            simulate(platform, workload, config, Policy::Scheduler(&mut timed), &mut ())?;
+            Ok(timed.nanoseconds)
+        }
+        Algorithm::Solver(mut solver, budget) => {
+            let mut timed = Timed::new(solver.as_mut() as &mut dyn Solver);
+            simulate(
+                platform,
+                workload,
+                config,
+                Policy::Solver(&mut timed, budget),
+                &mut (),
+            )?;
+            Ok(timed.nanoseconds)
+        }
+    }
+}
+
+/// Keeps latencies, and holds every batch against the judge and the closed form.
+#[derive(Default)]
+struct Witness {
+    latencies: Vec<f64>,
+    cdf: Cdf,
+    not_cheapest: u64,
+    objection: Option<String>,
+}
+
+impl Observer for Witness {
+    fn batch(&mut self, problem: &BatchProblem<'_>, outcomes: &[Outcome], measured: bool) {
+        let placement = placement_of(outcomes);
+        if self.objection.is_none() {
+            if let Some(violation) = violations(problem, &placement).first() {
+                self.objection = Some(format!("{}: not allowed: {violation}", problem.now()));
+            }
+            let closed = evaluate(problem, &placement);
+            if !closed
+                .latencies
+                .iter()
+                .eq(outcomes.iter().map(|outcome| &outcome.latency))
+            {
+                self.objection = Some(format!(
+                    "{}: the simulator's latencies differ from evaluate's",
+                    problem.now()
+                ));
+            }
+        }
+        if measured {
+            self.not_cheapest += outcomes
+                .iter()
+                .filter(|outcome| not_cheapest(problem, outcome))
+                .count() as u64;
+        }
+    }
+
+    fn placed(&mut self, outcome: &Outcome, measured: bool) {
+        if measured {
+            let total = outcome.latency.total().0;
+            self.latencies.push(total);
+            self.cdf.add(total);
+        }
+    }
+
+    fn rejected(&mut self, _request: &Request, _why: Rejection, measured: bool) {
+        if measured {
+            self.cdf.add(f64::INFINITY);
+        }
+    }
+}
+
+/// Whether some node would serve a placed request sooner, were it alone: each node with an idle container, if it has
+/// one, and without regard to capacity.
+fn not_cheapest(problem: &BatchProblem<'_>, outcome: &Outcome) -> bool {
+    let Outcome { request, latency, .. } = outcome;
+    let alone = |node| {
+        let container = match problem.state.idle(request.function, node) {
+            0 => Container::New,
+            _ => Container::Reuse,
+        };
+        latency::predict(problem.platform, request, node, container, problem.now()).total()
+    };
+    let total = latency.total();
+    outcome.decision != scale_model::Decision::Defer
+        && problem.platform.node_ids().any(|node| alone(node) < total)
+}
+
+impl Played {
+    fn into_cell(self, key: &Key, built: &Built, build: &Build) -> Cell {
+        let Played {
+            summary,
+            latencies,
+            cdf,
+            not_cheapest,
+            cores,
+            memory_mb,
+        } = self;
+        let share = |count: u64, of: u64| (of > 0).then(|| count as f64 / of as f64);
+        let mean = |sum: f64| (summary.measured > 0).then(|| sum / summary.measured as f64);
+        let utilisation = |busy: f64, capacity: f64| {
+            let span = summary.span.0;
+            (span > 0.0).then(|| busy / (capacity * span))
+        };
+        let quantile = |q: f64| stats::quantile_r7(&latencies, q);
+        let requests = summary.measured + summary.measured_rejected;
+        let row = Row {
+            experiment: key.experiment.clone(),
+            scenario: key.scenario.clone(),
+            algorithm: key.algorithm.clone(),
+            parameters: key.parameters.clone(),
+            sweep: key.sweep.clone(),
+            seed: key.seed,
+            data: built.data.clone(),
+            revision: build.revision.clone(),
+            toolchain: build.toolchain.clone(),
+            requests,
+            finished: summary.measured,
+            rejected: summary.measured_rejected,
+            still: 0,
+            deferred_decisions: summary.deferrals,
+            batches: summary.batches,
+            requests_per_batch_mean: share(summary.decisions, summary.batches),
+            latency_ms_mean: stats::mean(&latencies),
+            latency_ms_p50: quantile(0.50),
+            latency_ms_p95: quantile(0.95),
+            latency_ms_p99: quantile(0.99),
+            latency_ms_max: latencies.last().copied(),
+            cold_ms_mean: mean(summary.latency.cold.0),
+            comp_ms_mean: mean(summary.latency.comp.0),
+            comm_ms_mean: mean(summary.latency.comm.0),
+            wait_ms_mean: mean(summary.latency.wait.0),
+            slo_violations: summary.late + summary.measured_rejected,
+            slo_violation_rate: summary.violation_rate(),
+            cold_starts: summary.cold_starts,
+            cold_start_rate: share(summary.cold_starts, summary.measured),
+            cpu_utilisation: utilisation(summary.busy_core_ms, cores),
+            memory_utilisation: utilisation(summary.busy_mb_ms, memory_mb),
+            not_cheapest_rate: share(not_cheapest, summary.decisions - summary.deferrals),
+            evictions: summary.evictions,
+            expirations: summary.expirations,
+            objective_mean: (summary.batches > 0).then(|| summary.objective / summary.batches as f64),
+        };
+        let timing = TimingRow {
+            experiment: row.experiment.clone(),
+            scenario: row.scenario.clone(),
+            algorithm: row.algorithm.clone(),
+            parameters: row.parameters.clone(),
+            sweep: row.sweep.clone(),
+            seed: row.seed,
+            data: row.data.clone(),
+            machine: machine(),
+            threads: 1,
+            decisions: 0,
+            decision_us_mean: None,
+            decision_us_p50: None,
+            decision_us_p99: None,
+            wall_s: None,
+        };
+        Cell { row, cdf, timing }
+    }
+}
+
+/// What this program was built from.
+struct Build {
+    revision: String,
+    toolchain: String,
+    /// SHA-256 of the program itself: records of another build are measured again, even if nothing was committed.
+    program: String,
+}
+
+impl Build {
+    fn of_this_program() -> Result<Build> {
+        let program = std::env::current_exe().context("the path of this program")?;
+        let bytes = std::fs::read(&program).with_context(|| format!("{}", program.display()))?;
+        let digest = Sha256::digest(&bytes);
+        Ok(Build {
+            revision: env!("SCALE_REVISION").into(),
+            toolchain: env!("SCALE_TOOLCHAIN").into(),
+            program: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        })
+    }
+
+    fn provenance(&self) -> record::Provenance {
+        record::Provenance {
+            revision: self.revision.clone(),
+            toolchain: self.toolchain.clone(),
+        }
+    }
+}
+
+/// Removes the cells that another build of this program recorded, and says so.
+fn forget_other_builds(out: &Path, experiment: &Experiment, build: &Build) -> Result<()> {
+    let folder = out.join("records").join(&experiment.name);
+    let stamp = folder.join("build.sha256");
+    let cells = folder.join("cells");
+    let found = std::fs::read_to_string(&stamp).unwrap_or_default();
+    if found.trim() != build.program && cells.exists() {
+        tracing::info!(
+            "{}: recorded by another build of this program: measuring again",
+            cells.display()
+        );
+        std::fs::remove_dir_all(&cells).with_context(|| format!("{}", cells.display()))?;
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    std::fs::write(&stamp, format!("{}\n", build.program)).with_context(|| format!("{}", stamp.display()))
+}
+
+/// Processor and system, as far as they can be told.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let model = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_string())
+    });
+    let model = model.unwrap_or_else(|| std::env::consts::ARCH.into());
+    format!("{model}, {cores} cores, {}", std::env::consts::OS)
+}
+
+/// A bar on a terminal, lines elsewhere.
+struct Progress {
+    bar: Option<ProgressBar>,
+    name: String,
+    total: usize,
+    done: std::sync::atomic::AtomicUsize,
+}
+
+impl Progress {
+    fn new(name: &str, total: usize) -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(total as u64).with_prefix(name.to_string());
+            let style = "{prefix} [{bar:30}] {pos}/{len} {elapsed}<{eta} {msg}";
+            bar.with_style(
+                ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
+            )
+        });
+        Progress {
+            bar,
+            name: name.into(),
+            total,
+            done: Default::default(),
+        }
+    }
+
+    fn step(&self, what: &str) {
+        let done = 1 + self.done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(what.to_string());
+                bar.inc(1);
+            }
+            // About twenty lines in all, and the last one always.
+            None if done == self.total || done % self.total.div_ceil(20) == 0 => {
+                tracing::info!("{} {done}/{}: {what}", self.name, self.total);
+            }
+            None => {}
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Played {
+    /// A few lines for people.
+    pub fn text(&self) -> String {
+        let Played {
+            summary,
+            latencies,
+            not_cheapest,
+            cores,
+            ..
+        } = self;
+        let number = |value: Option<f64>| value.map_or("none".into(), |value| format!("{value:.2}"));
+        let percent =
+            |value: Option<f64>| value.map_or("none".into(), |value| format!("{:.2} %", 100.0 * value));
+        let share = |count: u64, of: u64| percent((of > 0).then(|| count as f64 / of as f64));
+        let part = |sum: f64| number((summary.measured > 0).then(|| sum / summary.measured as f64));
+        let quantile = |q: f64| number(stats::quantile_r7(latencies, q));
+        let busy = (summary.span.0 > 0.0).then(|| summary.busy_core_ms / (cores * summary.span.0));
+        format!(
+            "requests         {} measured, {} rejected, {:.1} in a batch\n\
+             latency          mean {} ms, P50 {}, P95 {}, P99 {}\n\
+             parts            cold {} ms, comp {}, comm {}, wait {}\n\
+             SLO violations   {}\n\
+             cold starts      {}\n\
+             not on cheapest  {}\n\
+             deferrals        {}\n\
+             CPU utilisation  {}\n\
+             evictions        {}, expirations {}",
+            summary.measured + summary.measured_rejected,
+            summary.measured_rejected,
+            summary.decisions as f64 / summary.batches.max(1) as f64,
+            number(stats::mean(latencies)),
+            quantile(0.5),
+            quantile(0.95),
+            quantile(0.99),
+            part(summary.latency.cold.0),
+            part(summary.latency.comp.0),
+            part(summary.latency.comm.0),
+            part(summary.latency.wait.0),
+            percent(summary.violation_rate()),
+            share(summary.cold_starts, summary.measured),
+            share(*not_cheapest, summary.decisions - summary.deferrals),
+            summary.deferrals,
+            percent(busy),
+            summary.evictions,
+            summary.expirations,
+        )
+    }
+}

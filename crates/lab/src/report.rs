@@ -1,0 +1,563 @@
+//! The report: what was asked, what came out, how sure it is, and how it compares with the paper.
+//!
+//! It computes no latency and draws no figure: it puts [`Records`] and [`Figure`]s on one page, as Markdown and as a
+//! self-contained HTML file. Reading order: [`ReportInput`], [`render`], [`Report::write`], then [`paper`].
+
+mod page;
+pub mod paper;
+
+use crate::draw::{BOOTSTRAP_SEED, DrawError, Figure, Style, duration, over_seeds};
+use crate::record::{Cell, RecordError, Records, write_atomically};
+use crate::stats::{Estimate, LEVEL, RESAMPLES, paired_difference};
+use page::{Piece, Table, Value};
+use paper::{
+    CLAIMS, Claim, HEADLINE_FACTOR, HEADLINE_TIME_SAVED_PERCENT, MIDACO_50K, MIDACO_200K, Quantity, REMARKS,
+    SCALE, Said,
+};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// All that a report says besides the records.
+#[derive(Clone, Debug)]
+pub struct ReportInput {
+    /// Its title.
+    pub title: String,
+    /// What it is about, one paragraph each.
+    pub introduction: Vec<String>,
+    /// One block an experiment, in this order.
+    pub blocks: Vec<Block>,
+    /// All algorithms of the roster, in its order: rows of tables follow it.
+    pub styles: Vec<Style>,
+    /// The algorithm that all others are compared with, by roster name: `greedy-latency`.
+    pub yardstick: String,
+    /// Remarks at the end.
+    pub notes: Vec<String>,
+}
+
+/// One experiment of a report.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its name, as in the records.
+    pub experiment: String,
+    /// The question that it answers.
+    pub question: String,
+    /// Where its data comes from.
+    pub data: Vec<String>,
+    /// The commands that make it again.
+    pub commands: Vec<String>,
+    /// The scenario.
+    pub parameters: Vec<Parameter>,
+    /// Its figures.
+    pub figures: Vec<Figure>,
+    /// Path from the report to the folder with the figures' files, for Markdown: `.`, `figures`, `paper/figures`.
+    pub figure_folder: String,
+    /// Whether its results stand beside the paper's, at its first sweep point.
+    pub compare_with_paper: bool,
+}
+
+/// One parameter of a scenario.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Its name, with the unit as the last word.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// Where the value comes from.
+    pub source: String,
+}
+
+/// A finished report.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// As Markdown.
+    pub markdown: String,
+    /// As a self-contained HTML page.
+    pub html: String,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A figure cannot be rendered.
+    #[error(transparent)]
+    Draw(#[from] DrawError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] RecordError),
+}
+
+impl Report {
+    /// Writes `report.md` and `report.html` into `folder`, and returns their paths.
+    pub fn write(&self, folder: &Path) -> Result<[PathBuf; 2], ReportError> {
+        let [markdown, html] = ["report.md", "report.html"].map(|name| folder.join(name));
+        write_atomically(&markdown, self.markdown.as_bytes())?;
+        write_atomically(&html, self.html.as_bytes())?;
+        Ok([markdown, html])
+    }
+}
+
+/// Makes the report.
+pub fn render(input: &ReportInput, records: &Records) -> Result<Report, ReportError> {
+    let mut pieces = vec![Piece::Heading(1, input.title.clone())];
+    pieces.extend(input.introduction.iter().cloned().map(Piece::Paragraph));
+    for block in &input.blocks {
+        block_pieces(
+            &mut pieces,
+            input,
+            block,
+            &records.of_experiment(&block.experiment),
+        );
+    }
+    if !input.notes.is_empty() {
+        pieces.push(Piece::Heading(2, "Notes".to_string()));
+        pieces.push(Piece::List(input.notes.clone()));
+    }
+    pieces.push(Piece::Heading(2, "How to read the numbers".to_string()));
+    pieces.push(Piece::List(READING.map(str::to_string).to_vec()));
+    Ok(Report {
+        markdown: page::markdown(&pieces),
+        html: page::html(&input.title, &pieces)?,
+    })
+}
+
+const READING: [&str; 5] = [
+    "Percentiles are Hyndman-Fan type 7 of the finished requests of one seed; tables show their mean over seeds.",
+    "Brackets hold the 95 % percentile-bootstrap interval of that mean (10,000 resamples, fixed seed). One seed has no \
+     interval.",
+    "Below about ten seeds such an interval is too narrow: of three values it is the range, which covers a symmetric mean \
+     in 75 % of the cases.",
+    "The latency is cold start + computation + communication + waiting; a rejected request has no latency and counts as an \
+     SLO violation.",
+    "Decision times are of this machine and differ from run to run; everything else has the same bytes on every run of one \
+     revision.",
+];
+
+fn block_pieces(pieces: &mut Vec<Piece>, input: &ReportInput, block: &Block, records: &Records) {
+    pieces.push(Piece::Heading(2, format!("Experiment: {}", block.experiment)));
+    pieces.push(Piece::Paragraph(block.question.clone()));
+    pieces.push(Piece::List(
+        block.data.iter().map(|line| format!("Data: {line}")).collect(),
+    ));
+    if !block.commands.is_empty() {
+        pieces.push(Piece::Commands(block.commands.clone()));
+    }
+    let figure = |figure: &Figure| Piece::Figure(figure.clone(), block.figure_folder.clone());
+    pieces.extend(block.figures.iter().map(figure));
+    if records.cells.is_empty() {
+        pieces.push(Piece::Paragraph("Nothing is measured yet.".to_string()));
+    }
+    let known = |name: &&str| input.styles.iter().any(|style| style.algorithm == **name);
+    let unknown: Vec<&str> = records
+        .algorithms()
+        .into_iter()
+        .filter(|name| !known(name))
+        .collect();
+    if !unknown.is_empty() {
+        let text = format!(
+            "Measured, but no longer in the roster and so in no table: {}.",
+            unknown.join(", ")
+        );
+        pieces.push(Piece::Paragraph(text));
+    }
+    for sweep in records.sweeps() {
+        let at = if sweep.is_empty() {
+            String::new()
+        } else {
+            format!(" at {sweep}")
+        };
+        pieces.push(Piece::Heading(3, format!("Results{at}")));
+        pieces.push(Piece::Table(results(input, records, sweep)));
+        pieces.push(Piece::Table(parts(input, records, sweep)));
+        pieces.push(Piece::Heading(3, format!("Against {}{at}", input.yardstick)));
+        let table = differences(input, records, sweep);
+        if table.rows.is_empty() {
+            let text = format!(
+                "There is nothing to compare: {} and another algorithm are not both measured.",
+                input.yardstick
+            );
+            pieces.push(Piece::Paragraph(text));
+        } else {
+            pieces.push(Piece::Table(table));
+        }
+    }
+    if block.compare_with_paper {
+        pieces.push(Piece::Heading(3, "The paper and ours".to_string()));
+        pieces.push(Piece::Table(against_paper(
+            records,
+            records.sweeps().first().copied().unwrap_or(""),
+        )));
+        pieces.push(Piece::List(REMARKS.map(str::to_string).to_vec()));
+    }
+    if !block.parameters.is_empty() {
+        pieces.push(Piece::Heading(3, "Scenario".to_string()));
+        let row = |p: &Parameter| [&p.name, &p.value, &p.source].map(Value::text).to_vec();
+        pieces.push(Piece::Table(Table {
+            caption: "Parameters of the scenario.".to_string(),
+            header: vec!["parameter", "value", "source"],
+            rows: block.parameters.iter().map(row).collect(),
+        }));
+    }
+    pieces.push(Piece::Heading(3, "Provenance".to_string()));
+    pieces.push(Piece::List(provenance(records)));
+}
+
+/// A column of a results table: its head, decimals, and the value of a cell.
+type Column = (&'static str, usize, fn(&Cell) -> Option<f64>);
+
+fn results(input: &ReportInput, records: &Records, sweep: &str) -> Table {
+    let columns: [Column; 6] = [
+        ("mean (ms)", 1, |cell| cell.row.latency_ms_mean),
+        ("P50 (ms)", 1, |cell| cell.row.latency_ms_p50),
+        ("P95 (ms)", 1, |cell| cell.row.latency_ms_p95),
+        ("P99 (ms)", 1, |cell| cell.row.latency_ms_p99),
+        ("SLO violations (%)", 2, |cell| {
+            cell.row.slo_violation_rate.map(|rate| 100.0 * rate)
+        }),
+        ("rejected (%)", 2, |cell| {
+            share(cell.row.rejected, cell.row.requests)
+        }),
+    ];
+    let caption = format!("End-to-end latency and SLOs: {}.", over(records, sweep));
+    estimates(caption, &columns, input, records, sweep)
+}
+
+fn parts(input: &ReportInput, records: &Records, sweep: &str) -> Table {
+    let columns: [Column; 8] = [
+        ("cold (ms)", 1, |cell| cell.row.cold_ms_mean),
+        ("comp (ms)", 1, |cell| cell.row.comp_ms_mean),
+        ("comm (ms)", 1, |cell| cell.row.comm_ms_mean),
+        ("wait (ms)", 1, |cell| cell.row.wait_ms_mean),
+        ("cold starts (%)", 1, |cell| {
+            cell.row.cold_start_rate.map(|rate| 100.0 * rate)
+        }),
+        ("not cheapest (%)", 1, |cell| {
+            cell.row.not_cheapest_rate.map(|rate| 100.0 * rate)
+        }),
+        ("CPU use (%)", 1, |cell| {
+            cell.row.cpu_utilisation.map(|share| 100.0 * share)
+        }),
+        ("memory use (%)", 1, |cell| {
+            cell.row.memory_utilisation.map(|share| 100.0 * share)
+        }),
+    ];
+    let caption = format!(
+        "Where the latency comes from, and what it costs: {}.",
+        over(records, sweep)
+    );
+    let mut table = estimates(caption, &columns, input, records, sweep);
+    // A duration is read with its unit, so it is not a column of bare numbers.
+    table.header.push("decision, mean");
+    let present = input
+        .styles
+        .iter()
+        .filter(|style| is_measured(records, &style.algorithm, sweep));
+    for (row, style) in table.rows.iter_mut().zip(present) {
+        let time = over_seeds(records, &style.algorithm, sweep, |cell| {
+            cell.timing.decision_us_mean
+        });
+        row.push(time.map_or(Value::text("n/a"), |time| {
+            let interval = time.interval.map_or(String::new(), |i| {
+                format!(" [{}, {}]", duration(i.low), duration(i.high))
+            });
+            Value::number(format!("{}{interval}", duration(time.mean)), time.mean)
+        }));
+    }
+    table
+}
+
+fn estimates(
+    caption: String,
+    columns: &[Column],
+    input: &ReportInput,
+    records: &Records,
+    sweep: &str,
+) -> Table {
+    let present = input
+        .styles
+        .iter()
+        .filter(|style| is_measured(records, &style.algorithm, sweep));
+    let row = |style: &Style| {
+        let seeds = records.cells_of(&style.algorithm, sweep).count();
+        let mut row = vec![
+            Value::text(&style.label),
+            Value::number(seeds.to_string(), seeds as f64),
+        ];
+        row.extend(columns.iter().map(|(_, digits, value)| {
+            estimate_value(
+                over_seeds(records, &style.algorithm, sweep, value),
+                *digits,
+                false,
+            )
+        }));
+        row
+    };
+    let header = ["algorithm", "seeds"]
+        .into_iter()
+        .chain(columns.iter().map(|(head, _, _)| *head))
+        .collect();
+    Table {
+        caption,
+        header,
+        rows: present.map(row).collect(),
+    }
+}
+
+/// Each algorithm minus the yardstick, paired by seed.
+fn differences(input: &ReportInput, records: &Records, sweep: &str) -> Table {
+    let columns: [Column; 3] = [
+        ("mean latency (ms)", 2, |cell| cell.row.latency_ms_mean),
+        ("P99 latency (ms)", 2, |cell| cell.row.latency_ms_p99),
+        ("SLO violations (percentage points)", 3, |cell| {
+            cell.row.slo_violation_rate.map(|rate| 100.0 * rate)
+        }),
+    ];
+    let others = input.styles.iter().filter(|style| {
+        let shared =
+            is_measured(records, &style.algorithm, sweep) && is_measured(records, &input.yardstick, sweep);
+        shared && style.algorithm != input.yardstick
+    });
+    let row = |style: &Style| {
+        let mut row = vec![Value::text(&style.label)];
+        let difference = |value: fn(&Cell) -> Option<f64>| {
+            let (ours, theirs) = (
+                records.values(&style.algorithm, sweep, value),
+                records.values(&input.yardstick, sweep, value),
+            );
+            paired_difference(&ours, &theirs, LEVEL, RESAMPLES, BOOTSTRAP_SEED)
+        };
+        row.extend(
+            columns
+                .iter()
+                .map(|(_, digits, value)| estimate_value(difference(*value), *digits, true)),
+        );
+        let latency = difference(columns[0].2);
+        let pairs = latency.map_or(0, |estimate| estimate.n);
+        row.push(Value::number(pairs.to_string(), pairs as f64));
+        row.push(Value::text(verdict(latency)));
+        row
+    };
+    let mut header = vec!["algorithm"];
+    header.extend(columns.iter().map(|(head, _, _)| *head));
+    header.extend(["pairs of seeds", "mean latency is"]);
+    let caption = format!(
+        "Difference to {} on the same seeds; below 0 is better. Each interval stands for itself: among many rows a few lie \
+         beside 0 by chance.",
+        input.yardstick
+    );
+    Table {
+        caption,
+        header,
+        rows: others.map(row).collect(),
+    }
+}
+
+fn verdict(difference: Option<Estimate>) -> &'static str {
+    match difference.map(|d| d.interval) {
+        None => "n/a",
+        Some(None) => "not decidable with one seed",
+        Some(Some(interval)) if interval.high < 0.0 => "lower",
+        Some(Some(interval)) if interval.low > 0.0 => "higher",
+        Some(Some(_)) => "not told apart",
+    }
+}
+
+/// Every number of the paper beside ours.
+fn against_paper(records: &Records, sweep: &str) -> Table {
+    let mut rows: Vec<Vec<Value>> = CLAIMS
+        .iter()
+        .map(|claim| {
+            let (said, ours) = (said(claim), ours(claim, records, sweep));
+            vec![
+                Value::text(claim.who),
+                Value::text(claim.quantity.name()),
+                Value::text(said),
+                ours,
+                Value::text(claim.source),
+            ]
+        })
+        .collect();
+    let (low, high) = HEADLINE_FACTOR;
+    let abstract_ = "abstract, VI";
+    let of = |algorithm: &str, quantity: Quantity| {
+        over_seeds(records, algorithm, sweep, |cell| quantity.of(cell)).map(|e| e.mean)
+    };
+    let ratio = |quantity, below| {
+        of(SCALE, quantity)
+            .zip(of(below, quantity))
+            .map(|(ours, theirs)| ours / theirs)
+    };
+    for quantity in [Quantity::LatencyMean, Quantity::LatencyP50, Quantity::LatencyP99] {
+        let value = ratio(quantity, MIDACO_200K).filter(|ratio| ratio.is_finite());
+        let value = value.map_or(Value::text(ABSENT), |ratio| {
+            Value::number(format!("{ratio:.3}"), ratio)
+        });
+        let said = format!("{low} to {high}, of what is not said");
+        let name = format!(
+            "ratio of {}",
+            quantity.name().split(" (").next().unwrap_or_default()
+        );
+        rows.push(vec![
+            Value::text("Scale / Midaco, 200k"),
+            Value::text(name),
+            Value::text(said),
+            value,
+            Value::text(abstract_),
+        ]);
+    }
+    for (midaco, who) in [
+        (MIDACO_50K, "Scale / Midaco, 50k"),
+        (MIDACO_200K, "Scale / Midaco, 200k"),
+    ] {
+        let saved = ratio(Quantity::DecisionTime, midaco)
+            .filter(|ratio| ratio.is_finite())
+            .map(|ratio| 100.0 * (1.0 - ratio));
+        let value = saved.map_or(Value::text(ABSENT), |percent| {
+            Value::number(format!("{percent:.2} %"), percent)
+        });
+        let said = format!("up to {HEADLINE_TIME_SAVED_PERCENT} %");
+        rows.push(vec![
+            Value::text(who),
+            Value::text("decision time saved"),
+            Value::text(said),
+            value,
+            Value::text(abstract_),
+        ]);
+    }
+    let caption = format!(
+        "Every number of the paper's section V, and ours: {}.",
+        over(records, sweep)
+    );
+    Table {
+        caption,
+        header: vec!["algorithm", "quantity", "paper", "ours", "place in the paper"],
+        rows,
+    }
+}
+
+/// What stands where an algorithm of the paper has no records.
+const ABSENT: &str = "not there yet";
+
+fn said(claim: &Claim) -> String {
+    let digits = |value: f64| match claim.quantity {
+        Quantity::SloViolations => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    };
+    match claim.said {
+        Said::Is(value) => digits(value),
+        Said::About(value) => format!("about {}", digits(value)),
+        Said::From(low, high) => format!("{} to {}", digits(low), digits(high)),
+        Said::TimesMidaco(factor) => format!("at most {factor} times Midaco (bar without a number)"),
+        Said::Worst => "the worst (bar without a number)".to_string(),
+        Said::InFigure => "bar without a number".to_string(),
+    }
+}
+
+fn ours(claim: &Claim, records: &Records, sweep: &str) -> Value {
+    let digits = match claim.quantity {
+        Quantity::DecisionTime => 6,
+        _ => 2,
+    };
+    let of = |algorithm: &str| over_seeds(records, algorithm, sweep, |cell| claim.quantity.of(cell));
+    match claim.algorithms {
+        [single] if !is_measured(records, single, sweep) => Value::text(ABSENT),
+        [single] => estimate_value(of(single), digits, false),
+        several => {
+            let present = several
+                .iter()
+                .filter(|algorithm| is_measured(records, algorithm, sweep));
+            let texts: Vec<String> = present
+                .map(|algorithm| {
+                    format!(
+                        "{algorithm}: {}",
+                        estimate_value(of(algorithm), digits, false).text
+                    )
+                })
+                .collect();
+            Value::text(if texts.is_empty() {
+                ABSENT.to_string()
+            } else {
+                texts.join("; ")
+            })
+        }
+    }
+}
+
+fn provenance(records: &Records) -> Vec<String> {
+    let all = |value: &dyn Fn(&Cell) -> String| {
+        let values: BTreeSet<String> = records.cells.iter().map(value).collect();
+        values.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let wall: f64 = records.cells.iter().filter_map(|cell| cell.timing.wall_s).sum();
+    let mut lines = vec![
+        format!("Revision: {}", all(&|cell| cell.row.revision.clone())),
+        format!("Toolchain: {}", all(&|cell| cell.row.toolchain.clone())),
+        format!("Data: {}", all(&|cell| cell.row.data.clone())),
+        format!("Scenario: {}", all(&|cell| cell.row.scenario.clone())),
+        format!("Machine: {}", all(&|cell| cell.timing.machine.clone())),
+        format!("Threads: {}", all(&|cell| cell.timing.threads.to_string())),
+        format!(
+            "Cells: {}, together {wall:.1} s of wall time",
+            records.cells.len()
+        ),
+    ];
+    let parameters = records
+        .cells
+        .iter()
+        .filter(|cell| !cell.row.parameters.is_empty());
+    let parameters: BTreeSet<String> = parameters
+        .map(|cell| format!("Parameters of {}: {}", cell.row.algorithm, cell.row.parameters))
+        .collect();
+    lines.extend(parameters);
+    lines
+}
+
+/// `mean over 10 seeds with its 95 % interval`, or what else is true.
+fn over(records: &Records, sweep: &str) -> String {
+    let counts: BTreeSet<usize> = records
+        .algorithms()
+        .into_iter()
+        .map(|algorithm| records.cells_of(algorithm, sweep).count())
+        .filter(|n| *n > 0)
+        .collect();
+    match (counts.first(), counts.last()) {
+        (Some(1), Some(1)) => "one seed, so no interval".to_string(),
+        (Some(least), Some(most)) if least == most => format!("mean over {most} seeds [95 % interval]"),
+        (Some(least), Some(most)) => format!("mean over {least} to {most} seeds [95 % interval]"),
+        _ => "nothing is measured yet".to_string(),
+    }
+}
+
+fn is_measured(records: &Records, algorithm: &str, sweep: &str) -> bool {
+    records.cells_of(algorithm, sweep).next().is_some()
+}
+
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| 100.0 * part as f64 / all as f64)
+}
+
+/// `171.2 [170.1, 172.4]`; without an interval the mean alone; `n/a` for nothing.
+fn estimate_value(estimate: Option<Estimate>, digits: usize, signed: bool) -> Value {
+    let Some(estimate) = estimate else {
+        return Value::text("n/a");
+    };
+    // What rounds to a negative zero is a zero.
+    let write = |value: f64| {
+        let value = if value.abs() < 0.5 * 10f64.powi(-(digits as i32)) {
+            0.0
+        } else {
+            value
+        };
+        if signed && value != 0.0 {
+            format!("{value:+.digits$}")
+        } else {
+            format!("{value:.digits$}")
+        }
+    };
+    let interval = estimate.interval.map_or(String::new(), |i| {
+        format!(" [{}, {}]", write(i.low), write(i.high))
+    });
+    Value::number(format!("{}{interval}", write(estimate.mean)), estimate.mean)
+}
+
+#[cfg(test)]
+mod tests;

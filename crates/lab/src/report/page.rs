@@ -1,0 +1,313 @@
+//! A page before it has a format: headings, paragraphs, tables and figures, rendered as Markdown and as HTML.
+
+use crate::draw::{DrawError, Figure, escape};
+use std::fmt::Write as _;
+
+/// A piece of a page. Texts are plain: each renderer escapes what its format reserves.
+#[derive(Clone, Debug)]
+pub(super) enum Piece {
+    Heading(u8, String),
+    Paragraph(String),
+    List(Vec<String>),
+    Commands(Vec<String>),
+    Table(Table),
+    /// A figure, and the folder of its file as seen from the page.
+    Figure(Figure, String),
+}
+
+/// A table; in HTML its columns can be sorted.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub(super) caption: String,
+    pub(super) header: Vec<&'static str>,
+    pub(super) rows: Vec<Vec<Value>>,
+}
+
+/// What a table holds in one place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Value {
+    pub(super) text: String,
+    /// What it sorts by, and why it stands at the right.
+    pub(super) number: Option<f64>,
+}
+
+impl Value {
+    pub(super) fn text(text: impl Into<String>) -> Value {
+        Value {
+            text: text.into(),
+            number: None,
+        }
+    }
+
+    pub(super) fn number(text: impl Into<String>, number: f64) -> Value {
+        Value {
+            text: text.into(),
+            number: Some(number),
+        }
+    }
+}
+
+/// The page as Markdown.
+pub(super) fn markdown(pieces: &[Piece]) -> String {
+    let mut page = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Heading(level, text) => {
+                let marks = "#".repeat(usize::from(*level));
+                let _ = writeln!(page, "{marks} {}\n", plain(text));
+            }
+            Piece::Paragraph(text) => {
+                let _ = writeln!(page, "{}\n", plain(text));
+            }
+            Piece::List(items) => {
+                for item in items {
+                    let _ = writeln!(page, "- {}", plain(item));
+                }
+                page.push('\n');
+            }
+            Piece::Commands(commands) => {
+                let _ = writeln!(page, "```sh\n{}\n```\n", commands.join("\n"));
+            }
+            Piece::Table(table) => markdown_table(&mut page, table),
+            Piece::Figure(figure, folder) => {
+                let _ = writeln!(page, "![{}]({folder}/{}.svg)\n", plain(&figure.alt), figure.name);
+            }
+        }
+    }
+    page
+}
+
+fn markdown_table(page: &mut String, table: &Table) {
+    let _ = writeln!(page, "{}\n", plain(&table.caption));
+    let _ = writeln!(
+        page,
+        "| {} |",
+        table
+            .header
+            .iter()
+            .map(|h| plain(h))
+            .collect::<Vec<_>>()
+            .join(" | ")
+    );
+    let rule = (0..table.header.len()).map(|column| if is_numeric(table, column) { "---:" } else { "---" });
+    let _ = writeln!(page, "| {} |", rule.collect::<Vec<_>>().join(" | "));
+    for row in &table.rows {
+        let _ = writeln!(
+            page,
+            "| {} |",
+            row.iter().map(|v| plain(&v.text)).collect::<Vec<_>>().join(" | ")
+        );
+    }
+    page.push('\n');
+}
+
+fn is_numeric(table: &Table, column: usize) -> bool {
+    table
+        .rows
+        .iter()
+        .any(|row| row.get(column).is_some_and(|value| value.number.is_some()))
+}
+
+/// Text in which Markdown finds nothing to format. Characters that mean something only at odd places stay readable.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '$' => {
+                plain.push('\\');
+                plain.push(c);
+            }
+            '&' => plain.push_str("&amp;"),
+            '\n' => plain.push(' '),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// The page as one HTML file that needs nothing else.
+pub(super) fn html(title: &str, pieces: &[Piece]) -> Result<String, DrawError> {
+    let mut body = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Heading(level, text) => {
+                let _ = writeln!(body, "<h{level}>{}</h{level}>", escape(text));
+            }
+            Piece::Paragraph(text) => {
+                let _ = writeln!(body, "<p>{}</p>", escape(text));
+            }
+            Piece::List(items) => {
+                let items: Vec<String> = items
+                    .iter()
+                    .map(|item| format!("<li>{}</li>", escape(item)))
+                    .collect();
+                let _ = writeln!(body, "<ul>\n{}\n</ul>", items.join("\n"));
+            }
+            Piece::Commands(commands) => {
+                let _ = writeln!(body, "<pre><code>{}</code></pre>", escape(&commands.join("\n")));
+            }
+            Piece::Table(table) => html_table(&mut body, table),
+            Piece::Figure(figure, _) => {
+                let caption = escape(&figure.title);
+                let _ = writeln!(
+                    body,
+                    "<figure>\n{}<figcaption>{caption}</figcaption>\n</figure>",
+                    figure.svg()?
+                );
+            }
+        }
+    }
+    let head = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n",
+        escape(title)
+    );
+    Ok(format!(
+        "{head}<body>\n<main>\n{body}</main>\n<script>\n{SORT}</script>\n</body>\n</html>\n"
+    ))
+}
+
+fn html_table(body: &mut String, table: &Table) {
+    let class = |column: usize| {
+        if is_numeric(table, column) {
+            " class=\"number\""
+        } else {
+            ""
+        }
+    };
+    let _ = writeln!(
+        body,
+        "<div class=\"wide\" tabindex=\"0\">\n<table>\n<caption>{}</caption>",
+        escape(&table.caption)
+    );
+    body.push_str("<thead><tr>");
+    for (column, title) in table.header.iter().enumerate() {
+        let title = escape(title);
+        let _ = write!(
+            body,
+            "<th scope=\"col\"{}><button type=\"button\">{title}</button></th>",
+            class(column)
+        );
+    }
+    body.push_str("</tr></thead>\n<tbody>\n");
+    for row in &table.rows {
+        body.push_str("<tr>");
+        for (column, value) in row.iter().enumerate() {
+            let sort = value
+                .number
+                .map_or(String::new(), |number| format!(" data-sort=\"{number}\""));
+            let _ = write!(body, "<td{}{sort}>{}</td>", class(column), escape(&value.text));
+        }
+        body.push_str("</tr>\n");
+    }
+    body.push_str("</tbody>\n</table>\n</div>\n");
+}
+
+const STYLE: &str = "\
+:root { color-scheme: light dark; --ink: #1a1a1a; --faint: #595959; --page: #ffffff; --line: #d8d8d8; --band: #f4f4f1; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8e8e8; --faint: #b0b0b0; --page: #16181b; --line: #3b3f45; --band: #202327; }
+}
+body { margin: 0; background: var(--page); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+main { max-width: 62rem; margin: 0 auto; padding: 1rem; }
+h1, h2, h3 { line-height: 1.2; margin: 2rem 0 .6rem; overflow-wrap: anywhere; }
+p, li { max-width: 45rem; overflow-wrap: anywhere; }
+pre { overflow-x: auto; padding: .6rem .8rem; background: var(--band); border: 1px solid var(--line); border-radius: 4px; }
+figure { display: inline-block; vertical-align: top; box-sizing: border-box; width: 30rem; max-width: 100%; margin: 0 .6rem 1rem 0; }
+figure svg { width: 100%; height: auto; background: #ffffff; border: 1px solid var(--line); border-radius: 4px; }
+figcaption { color: var(--faint); font-size: .9rem; }
+.wide { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; color: var(--faint); padding-bottom: .3rem; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+.number { text-align: right; white-space: nowrap; }
+td:first-child { white-space: nowrap; }
+tbody tr:nth-child(even) { background: var(--band); }
+th button { all: unset; cursor: pointer; font-weight: 600; }
+th button:focus-visible { outline: 2px solid; }
+th[aria-sort=ascending] button::after { content: ' \\25B2'; }
+th[aria-sort=descending] button::after { content: ' \\25BC'; }
+@media print {
+  :root { --ink: #000000; --faint: #333333; --page: #ffffff; --line: #999999; --band: #ffffff; }
+  main { max-width: none; padding: 0; }
+  .wide { overflow: visible; }
+  table { font-size: 7.5pt; }
+  figure, tr, pre { break-inside: avoid; }
+  h1, h2, h3 { break-after: avoid; }
+  figure { width: 48%; }
+}
+";
+
+/// Sorts a table by the column whose head is pressed: by number where there is one, what has none last.
+const SORT: &str = "\
+for (const button of document.querySelectorAll('th button')) button.addEventListener('click', () => {
+  const head = button.parentNode, body = head.closest('table').tBodies[0];
+  const down = head.getAttribute('aria-sort') === 'ascending', sign = down ? -1 : 1;
+  for (const other of head.parentNode.cells) other.removeAttribute('aria-sort');
+  head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+  const key = row => row.cells[head.cellIndex], has = cell => 'sort' in cell.dataset;
+  const numeric = [...body.rows].some(row => has(key(row)));
+  const compare = (a, b) => !numeric ? sign * a.textContent.localeCompare(b.textContent)
+    : has(a) && has(b) ? sign * (a.dataset.sort - b.dataset.sort) : has(b) - has(a);
+  body.append(...[...body.rows].sort((a, b) => compare(key(a), key(b))));
+});
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_stay_texts() {
+        let nasty = "a|b <script>alert('x')</script> & *c* `d` _e_ [f](g) \"h\"".to_string();
+        let table = Table {
+            caption: nasty.clone(),
+            header: vec!["x"],
+            rows: vec![vec![Value::text(nasty.clone())]],
+        };
+        let pieces = [
+            Piece::Heading(1, nasty.clone()),
+            Piece::Paragraph(nasty.clone()),
+            Piece::List(vec![nasty.clone()]),
+            Piece::Commands(vec![nasty.clone()]),
+            Piece::Table(table),
+        ];
+        let html = html(&nasty, &pieces).expect("no figure, no error");
+        assert_eq!(html.matches("<script>").count(), 1, "only our own");
+        assert!(!html.contains("alert('x')"));
+        let markdown = markdown(&pieces);
+        let row = markdown
+            .lines()
+            .find(|line| line.starts_with("| a"))
+            .expect("the row");
+        assert_eq!(row.replace("\\|", "").matches('|').count(), 2, "{row}");
+        assert!(
+            row.contains(r"\<script\>") && row.contains(r"\*c\*") && row.contains(r"\[f\]"),
+            "{row}"
+        );
+    }
+
+    #[test]
+    fn html_is_balanced_and_needs_nothing_else() {
+        let table = Table {
+            caption: "c".to_string(),
+            header: vec!["algorithm", "ms"],
+            rows: vec![
+                vec![Value::text("a"), Value::number("1.5 [1, 2]", 1.5)],
+                vec![Value::text("b"), Value::text("n/a")],
+            ],
+        };
+        let html = html("t", &[Piece::Table(table)]).expect("no figure, no error");
+        for tag in [
+            "html", "head", "body", "main", "table", "thead", "tbody", "tr", "td", "th", "button", "div",
+            "script",
+        ] {
+            let open = html.matches(&format!("<{tag}>")).count() + html.matches(&format!("<{tag} ")).count();
+            assert_eq!(open, html.matches(&format!("</{tag}>")).count(), "{tag}");
+        }
+        assert!(!html.contains("http"), "no address to load from");
+        assert!(html.contains(r#"<td class="number" data-sort="1.5">1.5 [1, 2]</td>"#));
+        assert!(html.contains("prefers-color-scheme: dark") && html.contains("@media print"));
+    }
+}

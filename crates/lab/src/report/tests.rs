@@ -1,0 +1,204 @@
+//! Reports from records that were made up: what must stand in them, and what never may.
+
+use super::*;
+use crate::draw::PALETTE;
+use crate::record::tests::cell;
+
+fn input(compare_with_paper: bool) -> ReportInput {
+    let names = ["greedy-latency", "nearest", "midaco-200k", "scale", "hermod"];
+    let style = |(mark, name): (usize, &str)| Style {
+        algorithm: name.to_string(),
+        label: format!("The {name} <rule>"),
+        color: PALETTE[mark],
+        mark,
+    };
+    ReportInput {
+        title: "A & B".to_string(),
+        introduction: vec!["Why.".to_string()],
+        blocks: vec![Block {
+            experiment: "paper".to_string(),
+            question: "Does it?".to_string(),
+            data: vec!["embedded".to_string()],
+            commands: vec!["scale measure experiments/paper.toml".to_string()],
+            parameters: vec![Parameter {
+                name: "window_ms".to_string(),
+                value: "50".to_string(),
+                source: "chosen".to_string(),
+            }],
+            figures: Vec::new(),
+            figure_folder: "figures".to_string(),
+            compare_with_paper,
+        }],
+        styles: names.into_iter().enumerate().map(style).collect(),
+        yardstick: "greedy-latency".to_string(),
+        notes: vec!["A note.".to_string()],
+    }
+}
+
+/// One cell a seed; the latency of a seed is `ms` plus its number.
+fn cells(algorithm: &str, seeds: u64, ms: f64) -> impl Iterator<Item = Cell> {
+    (1..=seeds).map(move |seed| {
+        let mut cell = cell(algorithm, "", seed);
+        cell.row.latency_ms_mean = Some(ms + seed as f64);
+        cell.row.latency_ms_p99 = Some(2.0 * ms);
+        cell
+    })
+}
+
+fn table_row<'a>(page: &'a str, start: &str) -> Vec<&'a str> {
+    let line = page.lines().find(|line| line.starts_with(start));
+    line.unwrap_or_else(|| panic!("no `{start}` in {page}"))
+        .trim_matches('|')
+        .split('|')
+        .map(str::trim)
+        .collect()
+}
+
+#[test]
+fn tables_say_mean_interval_and_difference() {
+    let records = Records::new(
+        cells("greedy-latency", 3, 100.0)
+            .chain(cells("nearest", 3, 90.0))
+            .collect(),
+    );
+    let page = render(&input(false), &records).expect("a report").markdown;
+    let row = table_row(&page, r"| The greedy-latency \<rule\> | 3");
+    assert_eq!(row[2], r"102.0 \[101.0, 103.0\]");
+    assert_eq!(row[5], r"200.0 \[200.0, 200.0\]");
+    // Seeds differ by 1 ms each, but the difference of every pair is -10 ms: no spread at all.
+    let difference = page.split("Against greedy-latency").nth(1).expect("the table");
+    let row = table_row(difference, r"| The nearest \<rule\>");
+    assert_eq!(row[1], r"-10.00 \[-10.00, -10.00\]");
+    assert_eq!(row[3], r"0.000 \[0.000, 0.000\]");
+    assert_eq!(row[4..], ["3", "lower"]);
+    // An algorithm of the roster without records has no row, and no yardstick against itself.
+    assert!(!page.contains("hermod") && !difference.contains("The greedy-latency"));
+    assert!(!page.contains("The paper and ours") && !page.contains("NaN") && !page.contains("inf"));
+}
+
+#[test]
+fn one_seed_has_no_interval() {
+    let records = Records::new(
+        cells("greedy-latency", 1, 100.0)
+            .chain(cells("nearest", 1, 90.0))
+            .collect(),
+    );
+    let page = render(&input(false), &records).expect("a report").markdown;
+    assert_eq!(table_row(&page, r"| The greedy-latency \<rule\> | 1")[2], "101.0");
+    assert!(page.contains("one seed, so no interval") && page.contains("not decidable with one seed"));
+}
+
+#[test]
+fn the_paper_stands_beside_ours_or_beside_nothing() {
+    let mut all: Vec<Cell> = cells("scale", 2, 200.0).collect();
+    let page = |all: &[Cell]| {
+        render(&input(true), &Records::new(all.to_vec()))
+            .expect("a report")
+            .markdown
+    };
+    let without = page(&all);
+    assert_eq!(
+        table_row(&without, "| m-DQN | mean latency")[2..4],
+        ["320.82", "not there yet"]
+    );
+    assert_eq!(
+        table_row(&without, "| Scale | mean latency")[2..4],
+        ["208.93", r"201.50 \[201.00, 202.00\]"]
+    );
+    assert_eq!(
+        table_row(&without, "| Midaco, 50k to 200k | P50")[2..4],
+        ["188.42 to 199.71", "not there yet"]
+    );
+    assert_eq!(
+        table_row(&without, "| Scale / Midaco, 200k | ratio of mean")[3],
+        "not there yet"
+    );
+    assert!(without.contains("m-DQN does not fit itself"));
+    for claim in CLAIMS {
+        assert!(without.contains(claim.source));
+    }
+
+    all.extend(cells("midaco-200k", 2, 160.0));
+    let with = page(&all);
+    assert_eq!(
+        table_row(&with, "| Scale / Midaco, 200k | ratio of mean")[3],
+        "1.248"
+    );
+    assert_eq!(
+        table_row(&with, "| Midaco, 50k to 200k | P50")[3],
+        r"midaco-200k: 90.00 \[90.00, 90.00\]"
+    );
+    assert_eq!(
+        table_row(&with, "| Scale / Midaco, 50k | decision time")[3],
+        "not there yet"
+    );
+}
+
+#[test]
+fn no_record_disappears_without_a_word() {
+    let records = Records::new(cells("old-rule", 1, 100.0).collect());
+    let page = render(&input(false), &records).expect("a report").markdown;
+    assert!(
+        page.contains("no longer in the roster and so in no table: old-rule."),
+        "{page}"
+    );
+}
+
+#[test]
+fn nothing_measured_is_said() {
+    let report = render(&input(true), &Records::default()).expect("a report");
+    for page in [&report.markdown, &report.html] {
+        assert!(
+            page.contains("Nothing is measured yet")
+                && page.contains("not there yet")
+                && !page.contains("NaN")
+        );
+    }
+    assert!(report.html.contains("<title>A &amp; B</title>"));
+}
+
+#[test]
+fn provenance_and_files() {
+    let records = Records::new(cells("greedy-latency", 2, 100.0).collect());
+    let report = render(&input(false), &records).expect("a report");
+    for text in [
+        "Revision: abc",
+        "Toolchain: rustc 1.95.0",
+        "Scenario: 0123456789abcdef",
+        "Cells: 2, together 0.5 s",
+    ] {
+        assert!(
+            report.markdown.contains(text) && report.html.contains(text),
+            "{text}"
+        );
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let [markdown, html] = report.write(&folder.path().join("new")).expect("written");
+    assert_eq!(std::fs::read_to_string(markdown).expect("there"), report.markdown);
+    assert_eq!(std::fs::read_to_string(html).expect("there"), report.html);
+}
+
+#[test]
+fn figures_are_inside_the_page() {
+    let (records, mut input) = (
+        Records::new(cells("greedy-latency", 2, 100.0).collect()),
+        input(false),
+    );
+    let series = crate::draw::series(&records, "", &input.styles);
+    let caption = crate::draw::Caption {
+        experiment: "paper".to_string(),
+        data: "embedded".to_string(),
+    };
+    input.blocks[0]
+        .figures
+        .push(crate::draw::violations(&series, &caption).expect("a figure"));
+    let report = render(&input, &records).expect("a report");
+    assert!(report.markdown.contains("](figures/figure-4-slo-violations.svg)"));
+    assert!(
+        report.html.contains("<svg width=\"480\"") && report.html.contains("<figcaption>SLO violation rate")
+    );
+    // `SCALE_DRAW_TESTS=<folder>` keeps the page, to be looked at.
+    if let Some(folder) = std::env::var_os("SCALE_DRAW_TESTS") {
+        report.write(Path::new(&folder)).expect("written");
+    }
+}

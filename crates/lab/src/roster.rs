@@ -1,0 +1,158 @@
+//! The roster: every algorithm that an experiment may name, once. A new one is an entry here.
+
+use scale_heuristics::{
+    GreedyLatency, GreedyRegret, Hermod, K8sDefault, LeastLoaded, Nearest, OpenWhiskSharding, PowerOfTwo,
+    RandomFeasible, RoundRobin, WarmFirstFit,
+};
+use scale_milp::{Formulation, Milp};
+use scale_model::{Budget, Scheduler, Seed, Solver};
+
+/// An algorithm ready to play one run.
+pub enum Algorithm {
+    /// Decides request by request.
+    Scheduler(Box<dyn Scheduler + Send>),
+    /// Decides batch by batch within a budget.
+    Solver(Box<dyn Solver + Send>, Budget),
+}
+
+/// An entry of the roster.
+pub struct Entry {
+    /// The name that experiments and commands use.
+    pub name: &'static str,
+    /// The name that figures use.
+    pub label: &'static str,
+    /// Its colour, in every figure: red, green, blue.
+    pub color: (u8, u8, u8),
+    /// One line for `scale list`.
+    pub about: &'static str,
+    /// Its parameters, for the record; empty if it has none.
+    pub parameters: &'static str,
+    /// Makes it, with a seed for whatever it draws.
+    pub make: fn(Seed) -> Algorithm,
+}
+
+/// Every algorithm, in the order in which figures show them.
+pub const ROSTER: &[Entry] = &[
+    Entry {
+        name: "greedy-latency",
+        label: "Greedy latency",
+        color: (0, 114, 178),
+        about: "the node and container with the least latency of this request; SLO first",
+        parameters: "",
+        make: |_| scheduler(GreedyLatency),
+    },
+    Entry {
+        name: "greedy-regret",
+        label: "Greedy regret",
+        color: (213, 94, 0),
+        about: "whole batch: always the request that loses most without its best node",
+        parameters: "",
+        make: |_| Algorithm::Solver(Box::new(GreedyRegret), Budget::default()),
+    },
+    Entry {
+        name: "milp-paper",
+        label: "Optimum (MILP)",
+        color: (0, 0, 0),
+        about: "whole batch: Eqs. (4)-(8) as printed, solved to proven optimality by HiGHS",
+        parameters: "gap=0",
+        make: |_| {
+            Algorithm::Solver(
+                Box::new(Milp {
+                    formulation: Formulation::Paper,
+                    random_seed: 0,
+                }),
+                Budget::default(),
+            )
+        },
+    },
+    Entry {
+        name: "nearest",
+        label: "Nearest",
+        color: (0, 158, 115),
+        about: "the source node, else the closest that fits",
+        parameters: "",
+        make: |_| scheduler(Nearest),
+    },
+    Entry {
+        name: "warm-first-fit",
+        label: "Warm first fit",
+        color: (230, 159, 0),
+        about: "the first node with an idle container that fits, else the first that fits",
+        parameters: "",
+        make: |_| scheduler(WarmFirstFit),
+    },
+    Entry {
+        name: "k8s-default",
+        label: "Kubernetes default",
+        color: (86, 180, 233),
+        about: "LeastAllocated + BalancedAllocation + ImageLocality, in Kubernetes' integer arithmetic",
+        parameters: "",
+        make: |seed| scheduler(K8sDefault::new(seed)),
+    },
+    Entry {
+        name: "openwhisk-sharding",
+        label: "OpenWhisk sharding",
+        color: (204, 121, 167),
+        about: "the function's home node by hash, then on by a coprime step",
+        parameters: "",
+        make: |_| scheduler(OpenWhiskSharding::default()),
+    },
+    Entry {
+        name: "hermod",
+        label: "Hermod",
+        color: (120, 94, 240),
+        about: "packs onto busy nodes, warm before cold; the least loaded once all are full",
+        parameters: "",
+        make: |_| scheduler(Hermod),
+    },
+    Entry {
+        name: "least-loaded",
+        label: "Least loaded",
+        color: (140, 86, 75),
+        about: "the least loaded node that fits, warm before cold",
+        parameters: "",
+        make: |_| scheduler(LeastLoaded),
+    },
+    Entry {
+        name: "power-of-two",
+        label: "Power of two",
+        color: (127, 127, 127),
+        about: "the less loaded of two nodes drawn at random",
+        parameters: "",
+        make: |seed| scheduler(PowerOfTwo::new(seed)),
+    },
+    Entry {
+        name: "round-robin",
+        label: "Round robin",
+        color: (188, 167, 34),
+        about: "the next node in turn that fits",
+        parameters: "",
+        make: |_| scheduler(RoundRobin::default()),
+    },
+    Entry {
+        name: "random-feasible",
+        label: "Random",
+        color: (60, 60, 60),
+        about: "a node drawn evenly from those that fit",
+        parameters: "",
+        make: |seed| scheduler(RandomFeasible::new(seed)),
+    },
+];
+
+fn scheduler(scheduler: impl Scheduler + Send + 'static) -> Algorithm {
+    Algorithm::Scheduler(Box::new(scheduler))
+}
+
+/// The entry with this name.
+///
+/// # Errors
+/// A text that lists the names there are.
+pub fn find(name: &str) -> Result<&'static Entry, String> {
+    ROSTER.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ROSTER.iter().map(|entry| entry.name).collect();
+        format!(
+            "{name:?} is not in the roster: expected one of {}",
+            names.join(", ")
+        )
+    })
+}

@@ -1,0 +1,255 @@
+//! A scenario: everything that fixes what is played, and how it becomes a platform and a workload.
+
+use crate::datasets;
+use anyhow::{Context, Result, bail, ensure};
+use scale_model::{Milliseconds, Objective, Platform, Seed, Slo, Time};
+use scale_sim::SimConfig;
+use scale_topology::{Area, HardwareSpec, LinkSpec, Site, eua, rule};
+use scale_workload::{
+    ArrivalSpec, Catalogue, CatalogueSpec, Generated, GeneratorSpec, MinuteCounts, catalogue, generate,
+    overlay, read_folder, synthetic_counts,
+};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// What is played. Where a value comes from stands in METHODOLOGY.md, the register of interpretations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Seed of what all seeds of the experiment share: node types, functions, the trace.
+    pub platform_seed: u64,
+    /// Days that agents may train on; the day that is played is not among them.
+    pub train_days: Vec<u32>,
+    /// Where the nodes stand.
+    pub sites: Sites,
+    /// Where the requests per minute come from.
+    pub trace: Trace,
+    /// What the nodes have.
+    pub hardware: HardwareSpec,
+    /// How fast data moves between them.
+    pub links: LinkSpec,
+    /// Containers and deferral.
+    pub cluster: Cluster,
+    /// What the functions need.
+    pub functions: CatalogueSpec,
+    /// How synthetic requests per minute move over days.
+    pub generator: GeneratorSpec,
+    /// How requests per minute become requests.
+    pub arrivals: ArrivalSpec,
+}
+
+/// Where the nodes stand.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Sites {
+    /// The EUA data set where it is found, else the embedded default.
+    Auto,
+    /// The 125 sites of the EUA data set; an error where it is not found.
+    Eua,
+    /// 125 sites made by rule in the same bounding box.
+    Embedded,
+    /// As many sites as wanted, made by the rule of the embedded default.
+    Rule(u32),
+    /// 1,464 sites made by rule over the metropolitan area.
+    Metro,
+}
+
+/// Where the requests per minute come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trace {
+    /// The generator, with the columns of the Huawei trace in place of its own where they are found.
+    Auto,
+    /// The generator alone.
+    Synthetic,
+    /// As `auto`, but an error where the Huawei trace is not found.
+    Huawei,
+}
+
+/// Containers and deferral.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// How long an idle container stays, in ms.
+    pub keep_alive_ms: f64,
+    /// How long a request waits before it is rejected, in ms; for ever if not given.
+    pub patience_ms: Option<f64>,
+    /// What a late request costs an optimiser, in ms.
+    pub slo_penalty_ms: f64,
+    /// What a deferred request costs an optimiser, in ms.
+    pub defer_penalty_ms: f64,
+}
+
+/// A scenario with its platform and its trace.
+pub struct Built {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Nodes, links, functions.
+    pub platform: Platform,
+    /// What the functions' requests are drawn from.
+    pub catalogue: Catalogue,
+    /// Requests per minute.
+    pub counts: MinuteCounts,
+    /// What was used, for the record and for every figure.
+    pub data: String,
+    /// 16 hexadecimal digits that differ if the scenario or its data differ.
+    pub hash: String,
+}
+
+impl Scenario {
+    /// Makes the platform and the trace.
+    ///
+    /// # Errors
+    /// A value that makes no sense, or data that is wanted and not found or not readable.
+    pub fn build(&self) -> Result<Built> {
+        let day = self.arrivals.day;
+        ensure!(
+            !self.train_days.contains(&day),
+            "scenario.train_days: {:?}: expected not to hold day {day}, which is played",
+            self.train_days
+        );
+        self.cluster.validate()?;
+        let seed = Seed(self.platform_seed);
+        let (sites, sites_data) = self.sites(seed.derive("sites", 0))?;
+        let topology =
+            scale_topology::build(&sites, &self.hardware, &self.links, seed.derive("hardware", 0))?;
+        let catalogue = catalogue(&self.functions, seed.derive("functions", 0))?;
+        let (counts, trace_data) = self.counts(&catalogue, seed.derive("trace", 0))?;
+        let platform = Platform {
+            topology,
+            functions: catalogue.functions.clone(),
+        };
+        platform.validate()?;
+        let data = format!("sites: {sites_data}; trace: {trace_data}");
+        let hash = hash(&(self, &data))?;
+        Ok(Built {
+            scenario: self.clone(),
+            platform,
+            catalogue,
+            counts,
+            data,
+            hash,
+        })
+    }
+
+    fn sites(&self, seed: Seed) -> Result<(Vec<Site>, &'static str)> {
+        let melbourne = Area::MELBOURNE_CBD;
+        match self.sites {
+            Sites::Auto | Sites::Eua => {
+                if let Some(file) = datasets::locate("eua-sites") {
+                    let (sites, report) = eua::read_sites(&file)?;
+                    tracing::info!("{}: {report}", file.display());
+                    return Ok((sites, "EUA"));
+                }
+                ensure!(
+                    self.sites == Sites::Auto,
+                    "scenario.sites: the EUA sites are not found: `scale datasets where eua-sites` says where to get \
+                     them and where to put them; or use sites = \"embedded\""
+                );
+                Ok((rule::embedded(&melbourne), "embedded default (made by rule)"))
+            }
+            Sites::Embedded => Ok((rule::embedded(&melbourne), "embedded default (made by rule)")),
+            Sites::Rule(0) => bail!("scenario.sites: rule = 0: expected at least one site"),
+            Sites::Rule(nodes) => Ok((rule::sites(&melbourne, nodes as usize, seed), "made by rule")),
+            Sites::Metro => Ok((rule::embedded(&Area::MELBOURNE_METRO), "metro (made by rule)")),
+        }
+    }
+
+    fn counts(&self, catalogue: &Catalogue, seed: Seed) -> Result<(MinuteCounts, String)> {
+        let days = self.arrivals.days()?;
+        let mut counts = synthetic_counts(&self.generator, catalogue, days.clone(), seed)?;
+        let synthetic = "synthetic (calibrated generator)".to_string();
+        let folder = match self.trace {
+            Trace::Synthetic => return Ok((counts, synthetic)),
+            Trace::Auto | Trace::Huawei => datasets::locate("huawei-private"),
+        };
+        let Some(folder) = folder else {
+            ensure!(
+                self.trace == Trace::Auto,
+                "scenario.trace: the Huawei trace is not found: `scale datasets where huawei-private` says where to get \
+                 it and where to put it; or use trace = \"synthetic\""
+            );
+            return Ok((counts, synthetic));
+        };
+        let (real, report) = read_folder(&folder, days)?;
+        tracing::info!(folder = %folder.display(), ?report, "read the Huawei trace");
+        let functions = overlay(&mut counts, &real)?;
+        let total = counts.functions.len();
+        Ok((
+            counts,
+            format!(
+                "Huawei ({} of {total} functions), the others synthetic",
+                functions.len()
+            ),
+        ))
+    }
+}
+
+impl Built {
+    /// The requests of one seed.
+    ///
+    /// # Errors
+    /// Arrivals that make no sense.
+    pub fn workload(&self, seed: u64) -> Result<Generated> {
+        let seed = Seed(seed).derive("workload", 0);
+        let arrivals = &self.scenario.arrivals;
+        let generated = generate(arrivals, &self.counts, &self.catalogue, &self.platform, seed)?;
+        generated
+            .workload
+            .validate(&self.platform)
+            .context("the generator made a request that makes no sense")?;
+        Ok(generated)
+    }
+
+    /// What the simulator needs to know besides.
+    pub fn sim(&self, warmup_until: Time) -> SimConfig {
+        let Cluster {
+            keep_alive_ms,
+            patience_ms,
+            slo_penalty_ms,
+            defer_penalty_ms,
+        } = self.scenario.cluster;
+        SimConfig {
+            keep_alive: Milliseconds(keep_alive_ms),
+            patience: patience_ms.map(Milliseconds),
+            warmup_until,
+            objective: Objective {
+                slo: Slo::Elastic {
+                    penalty_ms: Milliseconds(slo_penalty_ms),
+                },
+                defer_penalty: Milliseconds(defer_penalty_ms),
+            },
+            verify: false,
+        }
+    }
+}
+
+impl Cluster {
+    fn validate(&self) -> Result<()> {
+        let Cluster {
+            keep_alive_ms,
+            patience_ms,
+            slo_penalty_ms,
+            defer_penalty_ms,
+        } = *self;
+        let fields = [
+            ("keep_alive_ms", keep_alive_ms),
+            ("patience_ms", patience_ms.unwrap_or(0.0)),
+            ("slo_penalty_ms", slo_penalty_ms),
+            ("defer_penalty_ms", defer_penalty_ms),
+        ];
+        for (name, value) in fields {
+            ensure!(
+                value.is_finite() && value >= 0.0,
+                "scenario.cluster.{name}: {value}: expected a finite number of at least 0"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The first 16 hexadecimal digits of the SHA-256 of a value's JSON.
+fn hash(value: &impl Serialize) -> Result<String> {
+    let digest = Sha256::digest(serde_json::to_vec(value)?);
+    Ok(digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+}
