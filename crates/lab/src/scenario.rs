@@ -2,7 +2,7 @@
 
 use crate::datasets;
 use anyhow::{Context, Result, bail, ensure};
-use scale_model::{Milliseconds, Objective, Platform, Seed, Slo, Time};
+use scale_model::{Milliseconds, Objective, Platform, Request, Seed, Slo, Time};
 use scale_sim::SimConfig;
 use scale_topology::{Area, HardwareSpec, LinkSpec, Site, eua, rule};
 use scale_workload::{
@@ -193,7 +193,12 @@ impl Built {
     pub fn workload(&self, seed: u64) -> Result<Generated> {
         let seed = Seed(seed).derive("workload", 0);
         let arrivals = &self.scenario.arrivals;
-        let generated = generate(arrivals, &self.counts, &self.catalogue, &self.platform, seed)?;
+        let mut generated = generate(arrivals, &self.counts, &self.catalogue, &self.platform, seed)?;
+        // The simulator measures from an instant on, and the warm-up ends with its last window: the next one begins.
+        let day = |request: &&Request| request.arrival > generated.warmup_until;
+        if let Some(first) = generated.workload.requests.iter().find(day) {
+            generated.warmup_until = first.arrival;
+        }
         generated
             .workload
             .validate(&self.platform)

@@ -144,7 +144,9 @@ fn cores(problem: &BatchProblem<'_>, placement: &Placement) -> Vec<Violation> {
         .map(|node| problem.state.used_cores(node))
         .collect();
     for (_, request, node, _) in placed(problem, placement) {
-        used[node.index()] += problem.platform.function(request.function).cores;
+        // A batch may ask for more than `u32` holds.
+        let used = &mut used[node.index()];
+        *used = used.saturating_add(problem.platform.function(request.function).cores);
     }
     problem
         .platform
@@ -163,7 +165,8 @@ fn memory(problem: &BatchProblem<'_>, placement: &Placement) -> Vec<Violation> {
         .map(|node| problem.state.used_memory(node))
         .collect();
     for (_, request, node, _) in placed(problem, placement) {
-        used[node.index()] += problem.platform.function(request.function).memory;
+        let used = &mut used[node.index()];
+        *used = used.saturating_add(problem.platform.function(request.function).memory);
     }
     problem
         .platform

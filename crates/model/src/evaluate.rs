@@ -2,7 +2,7 @@
 
 use crate::latency::{self, Latency};
 use crate::placement::{Decision, Placement};
-use crate::problem::{BatchProblem, Slo};
+use crate::problem::BatchProblem;
 use crate::units::Milliseconds;
 
 /// The cost of a placement.
@@ -17,7 +17,7 @@ pub struct Evaluation {
     pub late: usize,
     /// |{k deferred}|.
     pub deferred: usize,
-    /// J, see [`Objective`](crate::Objective). Under [`Slo::Hard`] lateness has no price: the judge forbids it.
+    /// J, see [`Objective::total`](crate::Objective::total).
     pub objective: f64,
 }
 
@@ -65,10 +65,6 @@ pub fn evaluate(problem: &BatchProblem<'_>, placement: &Placement) -> Evaluation
         "one decision for each request"
     );
     let now = problem.now();
-    let late_penalty = match problem.objective.slo {
-        Slo::Hard => 0.0,
-        Slo::Elastic { penalty_ms } => penalty_ms.0,
-    };
     let mut evaluation = Evaluation {
         latencies: Vec::with_capacity(problem.requests.len()),
         latency: Milliseconds(0.0),
@@ -94,8 +90,8 @@ pub fn evaluate(problem: &BatchProblem<'_>, placement: &Placement) -> Evaluation
         evaluation.late += usize::from(total > request.slo);
         evaluation.latencies.push(latency);
     }
-    evaluation.objective = evaluation.latency.0
-        + late_penalty * evaluation.late as f64
-        + problem.objective.defer_penalty.0 * evaluation.deferred as f64;
+    evaluation.objective = problem
+        .objective
+        .total(evaluation.latency, evaluation.late, evaluation.deferred);
     evaluation
 }

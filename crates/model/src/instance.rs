@@ -98,6 +98,12 @@ impl Instance {
         file.platform.validate()?;
         for request in &file.requests {
             request.validate(&file.platform)?;
+            require(
+                request.arrival.0 <= file.state.time_ms,
+                || format!("requests[{}].arrival_ms", request.id.0),
+                request.arrival.0,
+                "at most state.time_ms, the instant of the decision",
+            )?;
         }
         let defer = file.objective.defer_penalty.0;
         require(

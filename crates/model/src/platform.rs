@@ -88,6 +88,10 @@ pub struct Function {
     pub cores: Cores,
 }
 
+/// Most thousandths of a core or megabytes of one node or container: far above any machine, and low enough that what
+/// is busy, what is idle and one container more never exceed `u32` together.
+const MOST: u32 = 1_000_000_000;
+
 impl Platform {
     /// The function with this id.
     #[inline]
@@ -148,16 +152,16 @@ impl Platform {
                 "a number of at least 0",
             )?;
             require(
-                function.cores.milli > 0,
+                (1..=MOST).contains(&function.cores.milli),
                 || field("cores"),
                 function.cores.as_f64(),
-                "a number above 0",
+                "a number above 0 and at most 1000000",
             )?;
             require(
-                function.memory.mb > 0,
+                (1..=MOST).contains(&function.memory.mb),
                 || field("memory_mb"),
                 function.memory.mb,
-                "a number above 0",
+                "a number above 0 and at most 1000000000",
             )?;
         }
         unique(
@@ -207,16 +211,16 @@ impl Topology {
                 "a number above 0",
             )?;
             require(
-                node.cores.milli > 0,
+                (1..=MOST).contains(&node.cores.milli),
                 || field("cores"),
                 node.cores.as_f64(),
-                "a number above 0",
+                "a number above 0 and at most 1000000",
             )?;
             require(
-                node.memory.mb > 0,
+                (1..=MOST).contains(&node.memory.mb),
                 || field("memory_mb"),
                 node.memory.mb,
-                "a number above 0",
+                "a number above 0 and at most 1000000000",
             )?;
             let bandwidth = node.registry_bandwidth.0;
             require(
@@ -314,6 +318,11 @@ impl<'de> Deserialize<'de> for Links {
                 let (found, expected) = (row.len(), rows.len());
                 return Err(D::Error::custom(format!(
                     "links[{source}]: {found} rates: expected {expected}"
+                )));
+            }
+            if let Some(target) = (0..row.len()).find(|&target| target != source && row[target].is_none()) {
+                return Err(D::Error::custom(format!(
+                    "links[{source}][{target}]: null: expected a rate in MB/s above 0"
                 )));
             }
             if let Some(rate) = row[source] {

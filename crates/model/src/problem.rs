@@ -42,7 +42,7 @@ pub struct Objective {
 
 /// How constraint (8), T_k <= O_k, binds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "mode", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(from = "SloFile", into = "SloFile")]
 pub enum Slo {
     /// As the paper prints it: every request is placed, and in time. A batch can then be infeasible.
     Hard,
@@ -53,7 +53,52 @@ pub enum Slo {
     },
 }
 
+/// [`Slo`] as it stands in a file. The braces of `Hard` make serde refuse a penalty beside it, which it would
+/// otherwise ignore.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "snake_case", deny_unknown_fields)]
+enum SloFile {
+    Hard {},
+    Elastic { penalty_ms: Milliseconds },
+}
+
+impl From<SloFile> for Slo {
+    fn from(file: SloFile) -> Slo {
+        match file {
+            SloFile::Hard {} => Slo::Hard,
+            SloFile::Elastic { penalty_ms } => Slo::Elastic { penalty_ms },
+        }
+    }
+}
+
+impl From<Slo> for SloFile {
+    fn from(slo: Slo) -> SloFile {
+        match slo {
+            Slo::Hard => SloFile::Hard {},
+            Slo::Elastic { penalty_ms } => SloFile::Elastic { penalty_ms },
+        }
+    }
+}
+
 impl Objective {
+    /// J of a batch whose latencies sum to `latency`, of which `late` requests are late and `deferred` are deferred.
+    /// Under [`Slo::Hard`] lateness has no price: the judge forbids it.
+    ///
+    /// ```
+    /// use scale_model::{Milliseconds, Objective};
+    /// // 550 ms of latency, one late request at 1000 ms, two deferred ones at 2000 ms.
+    /// assert_eq!(Objective::ELASTIC.total(Milliseconds(550.0), 1, 2), 5550.0);
+    /// assert_eq!(Objective::HARD.total(Milliseconds(550.0), 1, 2), 4550.0);
+    /// ```
+    #[inline]
+    pub fn total(&self, latency: Milliseconds, late: usize, deferred: usize) -> f64 {
+        let late_penalty = match self.slo {
+            Slo::Hard => 0.0,
+            Slo::Elastic { penalty_ms } => penalty_ms.0,
+        };
+        latency.0 + late_penalty * late as f64 + self.defer_penalty.0 * deferred as f64
+    }
+
     /// The elastic objective that all optimisers share unless told otherwise: 1000 ms for a late request, 2000 ms for
     /// a deferred one.
     pub const ELASTIC: Objective = Objective {

@@ -140,8 +140,8 @@ pub enum SolveError {
         /// Requests that no node could serve in time even if it were empty of all others; may be none.
         hopeless: Vec<RequestId>,
     },
-    /// The budget ended before any placement was found.
-    #[error("the budget ended before a placement was found")]
+    /// The budget, or the rule, ended before any placement was found; there may be one.
+    #[error("no placement was found; there may be one")]
     NothingFound,
     /// The algorithm broke a rule: a defect of its own.
     #[error("the placement is not allowed: {0}")]

@@ -153,13 +153,21 @@ impl Cores {
     /// ```
     pub fn nearest(cores: f64) -> Option<Cores> {
         let milli = (cores * 1000.0).round();
-        (milli >= 0.0 && milli <= f64::from(u32::MAX)).then_some(Cores { milli: milli as u32 })
+        (cores >= 0.0 && milli <= f64::from(u32::MAX)).then_some(Cores { milli: milli as u32 })
     }
 
     /// As a number of cores.
     #[inline]
     pub fn as_f64(self) -> f64 {
         f64::from(self.milli) / 1000.0
+    }
+
+    /// The sum, or the largest number there is: above every capacity, see `Platform::validate`.
+    #[inline]
+    pub fn saturating_add(self, other: Cores) -> Cores {
+        Cores {
+            milli: self.milli.saturating_add(other.milli),
+        }
     }
 
     /// The difference, or `None` if it would be negative.
@@ -182,13 +190,21 @@ impl Memory {
     /// ```
     pub fn at_least(mb: f64) -> Option<Memory> {
         let whole = mb.ceil();
-        (whole >= 0.0 && whole <= f64::from(u32::MAX)).then_some(Memory { mb: whole as u32 })
+        (mb >= 0.0 && whole <= f64::from(u32::MAX)).then_some(Memory { mb: whole as u32 })
     }
 
     /// As a number of megabytes.
     #[inline]
     pub fn as_f64(self) -> f64 {
         f64::from(self.mb)
+    }
+
+    /// The sum, or the largest number there is: above every capacity, see `Platform::validate`.
+    #[inline]
+    pub fn saturating_add(self, other: Memory) -> Memory {
+        Memory {
+            mb: self.mb.saturating_add(other.mb),
+        }
     }
 
     /// The difference, or `None` if it would be negative.

@@ -42,23 +42,14 @@ struct Ends {
 
 const LISTS: usize = 3;
 const NONE: u32 = u32::MAX;
-const EMPTY: Ends = Ends {
-    first: NONE,
-    last: NONE,
-};
+const EMPTY: Ends = Ends { first: NONE, last: NONE };
 
 impl IdlePool {
     /// An empty pool.
     pub fn new(platform: &Platform) -> IdlePool {
         let nodes = platform.topology.nodes.len();
         let lists = vec![EMPTY; 1 + nodes + nodes * platform.functions.len()];
-        IdlePool {
-            nodes,
-            entries: Vec::new(),
-            free: Vec::new(),
-            lists,
-            len: 0,
-        }
+        IdlePool { nodes, entries: Vec::new(), free: Vec::new(), lists, len: 0 }
     }
 
     /// How many containers are idle.
@@ -73,10 +64,7 @@ impl IdlePool {
 
     /// A container becomes idle. `since` must not be before that of any container added earlier.
     pub fn push(&mut self, idle: Idle) {
-        let entry = Entry {
-            idle,
-            links: [EMPTY; LISTS],
-        };
+        let entry = Entry { idle, links: [EMPTY; LISTS] };
         let index = match self.free.pop() {
             Some(index) => {
                 self.entries[index as usize] = entry;
@@ -125,10 +113,7 @@ impl IdlePool {
         }
         let Entry { idle, links } = self.entries[index as usize];
         for (slot, list) in self.lists_of(idle).into_iter().enumerate() {
-            let Ends {
-                first: before,
-                last: after,
-            } = links[slot];
+            let Ends { first: before, last: after } = links[slot];
             match before {
                 NONE => self.lists[list].first = after,
                 before => self.entries[before as usize].links[slot].last = after,

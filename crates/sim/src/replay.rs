@@ -11,18 +11,13 @@ pub struct Replay {
 impl Replay {
     /// Follows one placement a batch.
     pub fn new(placements: impl IntoIterator<Item = Placement>) -> Replay {
-        Replay {
-            placements: placements.into_iter().collect(),
-        }
+        Replay { placements: placements.into_iter().collect() }
     }
 }
 
 impl Scheduler for Replay {
     fn decide(&mut self, batch: &BatchProblem<'_>, _state: &ClusterState, next: usize) -> Decision {
-        let decision = self
-            .placements
-            .front()
-            .and_then(|placement| placement.decisions.get(next).copied());
+        let decision = self.placements.front().and_then(|placement| placement.decisions.get(next).copied());
         if next + 1 == batch.requests.len() {
             self.placements.pop_front();
         }

@@ -4,8 +4,8 @@ use crate::pool::{Idle, IdlePool};
 use crate::summary::Summary;
 use scale_model::{
     BatchProblem, Budget, ClusterState, Container, Decision, FunctionId, Invalid, Latency, Milliseconds,
-    NodeId, Objective, Outcome, Placement, Platform, Request, RequestId, Scheduler, Slo, SolveError, Solver,
-    Time, Violation, Workload, latency, violations,
+    NodeId, Objective, Outcome, Placement, Platform, Request, RequestId, Scheduler, SolveError, Solver, Time,
+    Violation, Workload, evaluate, latency, violations,
 };
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,10 +39,12 @@ pub fn simulate(
                     cause,
                 })?;
                 if let Some(violation) = violations(&problem, &solution.placement).into_iter().next() {
-                    return Err(SimError::NotAllowed {
-                        time: problem.now(),
-                        violation,
-                    });
+                    return Err(SimError::NotAllowed { time: problem.now(), violation });
+                }
+                let actual = evaluate(&problem, &solution.placement).objective;
+                if solution.objective != actual {
+                    let claimed = solution.objective;
+                    return Err(SimError::Objective { time: problem.now(), claimed, actual });
                 }
                 for decision in solution.placement.decisions {
                     simulation.apply(decision)?;
@@ -79,6 +81,38 @@ pub struct SimConfig {
     pub objective: Objective,
     /// Check all invariants after every batch. Debug builds always do.
     pub verify: bool,
+}
+
+impl SimConfig {
+    /// Checks the times; they may be infinite.
+    fn validate(&self) -> Result<(), Invalid> {
+        let check = |field: &str, value: f64| match value >= 0.0 {
+            true => Ok(()),
+            // NaN comes here too.
+            false => Err(Invalid {
+                field: field.into(),
+                value: value.to_string(),
+                expected: "a number of at least 0",
+            }),
+        };
+        check("keep_alive_ms", self.keep_alive.0)?;
+        check("patience_ms", self.patience.map_or(0.0, |patience| patience.0))?;
+        check("warmup_until_ms", self.warmup_until.0)
+    }
+}
+
+/// Between batches, busy and idle containers together fit on every node.
+fn room_for_idle(platform: &Platform, state: &ClusterState) -> Result<(), Invalid> {
+    for node in platform.node_ids() {
+        if state.used_memory(node) + state.idle_memory(node) > platform.node(node).memory {
+            return Err(Invalid {
+                field: format!("state.nodes[{}].idle_memory_mb", node.0),
+                value: state.idle_memory(node).to_string(),
+                expected: "no more than what busy containers leave of the node",
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Sees what happens. All methods do nothing unless overridden.
@@ -137,6 +171,16 @@ pub enum SimError {
         time: Time,
         /// The first rule that it breaks.
         violation: Violation,
+    },
+    /// The solver claims another objective than its placement has.
+    #[error("{time}: the solver claims an objective of {claimed} ms, its placement has {actual} ms")]
+    Objective {
+        /// When.
+        time: Time,
+        /// What the solver says.
+        claimed: f64,
+        /// What [`evaluate`] says.
+        actual: f64,
     },
     /// The input makes no sense.
     #[error(transparent)]
@@ -209,22 +253,26 @@ impl<'a> Simulation<'a> {
         platform.validate()?;
         workload.validate(platform)?;
         state.validate(platform)?;
+        config.validate()?;
+        room_for_idle(platform, &state)?;
+        if let Some(first) = workload.requests.first()
+            && first.arrival < state.time
+        {
+            return Err(SimError::Input(Invalid {
+                field: "requests[0].arrival_ms".into(),
+                value: first.arrival.0.to_string(),
+                expected: "not to be before the state's time",
+            }));
+        }
         let mut pool = IdlePool::new(platform);
         for function in platform.function_ids() {
             for node in platform.node_ids() {
                 for _ in 0..state.idle(function, node) {
-                    pool.push(Idle {
-                        node,
-                        function,
-                        since: state.time,
-                    });
+                    pool.push(Idle { node, function, since: state.time });
                 }
             }
         }
-        let last_arrival = workload
-            .requests
-            .last()
-            .map_or(config.warmup_until, |request| request.arrival);
+        let last_arrival = workload.requests.last().map_or(config.warmup_until, |request| request.arrival);
         let span = (last_arrival - config.warmup_until).0.max(0.0);
         Ok(Simulation {
             platform,
@@ -239,15 +287,9 @@ impl<'a> Simulation<'a> {
             waiting: Vec::new(),
             batch: Vec::new(),
             outcomes: Vec::new(),
-            can_ever_run: platform
-                .function_ids()
-                .map(|id| platform.can_ever_run(id))
-                .collect(),
+            can_ever_run: platform.function_ids().map(|id| platform.can_ever_run(id)).collect(),
             last_arrival,
-            summary: Summary {
-                span: Milliseconds(span),
-                ..Summary::default()
-            },
+            summary: Summary { span: Milliseconds(span), ..Summary::default() },
         })
     }
 
@@ -308,29 +350,16 @@ impl<'a> Simulation<'a> {
         let request = self.batch[self.outcomes.len()];
         let now = self.before.time;
         let latency = match decision {
-            Decision::Defer => Latency {
-                wait: now - request.arrival,
-                ..Latency::default()
-            },
+            Decision::Defer => Latency { wait: now - request.arrival, ..Latency::default() },
             Decision::Run { node, container } => {
                 if let Some(why) = self.why_not(&request, node, container) {
-                    return Err(SimError::Decision {
-                        time: now,
-                        request: request.id,
-                        decision,
-                        why,
-                    });
+                    return Err(SimError::Decision { time: now, request: request.id, decision, why });
                 }
-                self.current
-                    .start(self.platform, request.function, node, container);
+                self.current.start(self.platform, request.function, node, container);
                 latency::predict(self.platform, &request, node, container, now)
             }
         };
-        self.outcomes.push(Outcome {
-            request,
-            decision,
-            latency,
-        });
+        self.outcomes.push(Outcome { request, decision, latency });
         Ok(())
     }
 
@@ -351,49 +380,36 @@ impl<'a> Simulation<'a> {
     /// # Panics
     /// If a request of the batch is undecided.
     pub fn commit(&mut self, observer: &mut dyn Observer) {
-        assert_eq!(
-            self.outcomes.len(),
-            self.batch.len(),
-            "every request of the batch is decided"
-        );
+        assert_eq!(self.outcomes.len(), self.batch.len(), "every request of the batch is decided");
         let now = self.before.time;
         let measured_batch = now >= self.config.warmup_until;
         observer.batch(&self.problem(), &self.outcomes, measured_batch);
         let outcomes = std::mem::take(&mut self.outcomes);
         for outcome in &outcomes {
-            if let Decision::Run {
-                node,
-                container: Container::Reuse,
-            } = outcome.decision
-            {
+            if let Decision::Run { node, container: Container::Reuse } = outcome.decision {
                 let taken = self.pool.reuse(outcome.request.function, node);
                 debug_assert!(taken.is_some(), "the state counted an idle container");
             }
         }
-        let mut late = 0_u64;
-        let mut latency = 0.0;
+        let mut latency = Milliseconds(0.0);
+        let (mut late, mut deferred) = (0, 0);
         for outcome in &outcomes {
             let total = outcome.latency.total();
-            latency += total.0;
-            late += u64::from(total > outcome.request.slo);
+            latency += total;
+            late += usize::from(total > outcome.request.slo);
             match outcome.decision {
-                Decision::Defer => self.waiting.push(outcome.request),
                 Decision::Run { node, .. } => self.start(outcome, node, observer),
+                Decision::Defer => {
+                    deferred += 1;
+                    self.waiting.push(outcome.request);
+                }
             }
         }
         if measured_batch {
-            let deferrals = (outcomes.len() as u64)
-                - outcomes.iter().filter(|o| o.decision != Decision::Defer).count() as u64;
-            let late_penalty = match self.config.objective.slo {
-                Slo::Hard => 0.0,
-                Slo::Elastic { penalty_ms } => penalty_ms.0,
-            };
             self.summary.batches += 1;
             self.summary.decisions += outcomes.len() as u64;
-            self.summary.deferrals += deferrals;
-            self.summary.objective += latency
-                + late_penalty * late as f64
-                + self.config.objective.defer_penalty.0 * deferrals as f64;
+            self.summary.deferrals += deferred as u64;
+            self.summary.objective += self.config.objective.total(latency, late, deferred);
         }
         self.outcomes = outcomes;
     }
@@ -406,8 +422,7 @@ impl<'a> Simulation<'a> {
         let outcomes = std::mem::take(&mut self.outcomes);
         for outcome in &outcomes {
             if let Decision::Run { node, container } = outcome.decision {
-                self.before
-                    .start(self.platform, outcome.request.function, node, container);
+                self.before.start(self.platform, outcome.request.function, node, container);
             }
         }
         for outcome in &outcomes {
@@ -440,17 +455,11 @@ impl<'a> Simulation<'a> {
             if next.time > now {
                 break;
             }
-            let Completion {
-                time, function, node, ..
-            } = *next;
+            let Completion { time, function, node, .. } = *next;
             self.completions.pop();
             self.before.finish(self.platform, function, node);
             self.current.finish(self.platform, function, node);
-            self.pool.push(Idle {
-                node,
-                function,
-                since: time,
-            });
+            self.pool.push(Idle { node, function, since: time });
         }
     }
 
@@ -478,11 +487,7 @@ impl<'a> Simulation<'a> {
                 _ => self.batch.push(request),
             }
         }
-        while let Some(request) = self
-            .arrivals
-            .get(self.arrived)
-            .filter(|request| request.arrival == now)
-        {
+        while let Some(request) = self.arrivals.get(self.arrived).filter(|request| request.arrival == now) {
             self.arrived += 1;
             self.summary.offered += 1;
             if self.can_ever_run[request.function.index()] {
@@ -507,12 +512,7 @@ impl<'a> Simulation<'a> {
         let end = now + latency.service();
         let sequence = self.started;
         self.started += 1;
-        self.completions.push(Reverse(Completion {
-            time: end,
-            sequence,
-            function: request.function,
-            node,
-        }));
+        self.completions.push(Reverse(Completion { time: end, sequence, function: request.function, node }));
         self.summary.placed += 1;
         let measured = self.measured(request);
         if measured {
@@ -572,18 +572,11 @@ impl<'a> Simulation<'a> {
             .platform
             .function_ids()
             .map(|function| {
-                self.current
-                    .idle_row(function)
-                    .iter()
-                    .map(|&count| count as usize)
-                    .sum::<usize>()
+                self.current.idle_row(function).iter().map(|&count| count as usize).sum::<usize>()
             })
             .sum();
         if idle != self.pool.len() {
-            return broken(format!(
-                "{idle} idle containers counted, {} in the pool",
-                self.pool.len()
-            ));
+            return broken(format!("{idle} idle containers counted, {} in the pool", self.pool.len()));
         }
         match self.completions.peek() {
             Some(Reverse(next)) if next.time < time => {
@@ -596,7 +589,5 @@ impl<'a> Simulation<'a> {
 
 /// The placement that a batch got.
 pub fn placement_of(outcomes: &[Outcome]) -> Placement {
-    Placement {
-        decisions: outcomes.iter().map(|outcome| outcome.decision).collect(),
-    }
+    Placement { decisions: outcomes.iter().map(|outcome| outcome.decision).collect() }
 }

@@ -48,12 +48,7 @@ pub struct Summary {
 impl Summary {
     /// A measured request is placed.
     pub(crate) fn place(&mut self, outcome: &Outcome) {
-        let Latency {
-            cold,
-            comp,
-            comm,
-            wait,
-        } = outcome.latency;
+        let Latency { cold, comp, comm, wait } = outcome.latency;
         let total = outcome.latency.total();
         self.measured += 1;
         self.late += u64::from(outcome.late());

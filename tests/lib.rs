@@ -1,0 +1,1 @@
+//! All tests that cross crates live in `cross/`; this library is empty on purpose.
