@@ -4,10 +4,7 @@ use std::process::Command;
 
 fn main() {
     let revision = output("git", &["describe", "--always", "--dirty", "--abbrev=12"]);
-    println!(
-        "cargo::rustc-env=SCALE_REVISION={}",
-        revision.unwrap_or_else(|| "unknown".into())
-    );
+    println!("cargo::rustc-env=SCALE_REVISION={}", revision.unwrap_or_else(|| "unknown".into()));
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
     println!(
         "cargo::rustc-env=SCALE_TOOLCHAIN={}",
@@ -22,8 +19,5 @@ fn main() {
 
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
-    output
-        .status
-        .success()
-        .then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
 }

@@ -14,11 +14,7 @@ pub(crate) struct Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} passed, {} failed, {} skipped",
-            self.passed, self.failed, self.skipped
-        )
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
     }
 }
 
@@ -50,14 +46,8 @@ mod tests {
     fn result_lines() {
         let check = |line: &str, expected| assert_eq!(parse_result(line), expected, "{line:?}");
         let tail = "0 measured; 0 filtered out; finished in 0.00s";
-        check(
-            &format!("test result: ok. 3 passed; 0 failed; 1 ignored; {tail}"),
-            Some([3, 0, 1]),
-        );
-        check(
-            &format!("test result: FAILED. 12 passed; 2 failed; 0 ignored; {tail}\r\n"),
-            Some([12, 2, 0]),
-        );
+        check(&format!("test result: ok. 3 passed; 0 failed; 1 ignored; {tail}"), Some([3, 0, 1]));
+        check(&format!("test result: FAILED. 12 passed; 2 failed; 0 ignored; {tail}\r\n"), Some([12, 2, 0]));
         check(
             &format!("test result: \u{1b}[32mok\u{1b}(B\u{1b}[m. 7 passed; 0 failed; 0 ignored; {tail}"),
             Some([7, 0, 0]),
@@ -75,15 +65,7 @@ mod tests {
         counts.add_line("test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured");
         counts.add_line("test a ... ok");
         counts.add_line("test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured");
-        assert_eq!(
-            counts,
-            Counts {
-                passed: 7,
-                failed: 2,
-                skipped: 1,
-                programs: 2
-            }
-        );
+        assert_eq!(counts, Counts { passed: 7, failed: 2, skipped: 1, programs: 2 });
         assert_eq!(counts.to_string(), "7 passed, 2 failed, 1 skipped");
     }
 }

@@ -49,10 +49,8 @@ enum Invocation {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args_os()
-        .skip(1)
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     let invocation = match parse(&arguments) {
         Ok(invocation) => invocation,
         Err(message) => {
@@ -67,9 +65,7 @@ fn main() -> ExitCode {
             // The exit code of the program that failed says more than a code of ours.
             let code = error.downcast_ref::<Failed>().and_then(|failed| failed.code);
             ExitCode::from(
-                code.and_then(|code| u8::try_from(code).ok())
-                    .filter(|&code| code != 0)
-                    .unwrap_or(1),
+                code.and_then(|code| u8::try_from(code).ok()).filter(|&code| code != 0).unwrap_or(1),
             )
         }
     }
@@ -81,10 +77,7 @@ fn parse(arguments: &[String]) -> Result<Invocation, String> {
     };
     // What follows `--` belongs to another program, its `--help` too.
     let own = rest.iter().take_while(|argument| *argument != "--");
-    if own
-        .clone()
-        .any(|argument| argument == "--help" || argument == "-h")
-    {
+    if own.clone().any(|argument| argument == "--help" || argument == "-h") {
         return Ok(Invocation::Help);
     }
     let alone = |invocation| match rest.first() {
@@ -93,36 +86,25 @@ fn parse(arguments: &[String]) -> Result<Invocation, String> {
     };
     match command.as_str() {
         "reproduce" => {
-            let (flags, figures): (Vec<_>, Vec<_>) = rest
-                .iter()
-                .cloned()
-                .partition(|argument| argument.starts_with('-'));
+            let (flags, figures): (Vec<_>, Vec<_>) =
+                rest.iter().cloned().partition(|argument| argument.starts_with('-'));
             match flags.iter().find(|flag| *flag != "--quick") {
                 Some(unknown) => Err(format!("`reproduce` has no flag `{unknown}`")),
-                None => Ok(Invocation::Reproduce {
-                    quick: !flags.is_empty(),
-                    figures,
-                }),
+                None => Ok(Invocation::Reproduce { quick: !flags.is_empty(), figures }),
             }
         }
         "test" => match rest.split_first() {
-            None => Ok(Invocation::Test {
-                arguments: Vec::new(),
-            }),
-            Some((separator, arguments)) if separator == "--" => Ok(Invocation::Test {
-                arguments: arguments.to_vec(),
-            }),
-            Some((other, _)) => Err(format!(
-                "arguments for the test programs come after `--`, so what is `{other}`?"
-            )),
+            None => Ok(Invocation::Test { arguments: Vec::new() }),
+            Some((separator, arguments)) if separator == "--" => {
+                Ok(Invocation::Test { arguments: arguments.to_vec() })
+            }
+            Some((other, _)) => {
+                Err(format!("arguments for the test programs come after `--`, so what is `{other}`?"))
+            }
         },
-        "bench" => Ok(Invocation::Bench {
-            arguments: rest.to_vec(),
-        }),
+        "bench" => Ok(Invocation::Bench { arguments: rest.to_vec() }),
         "ci" => alone(Invocation::Ci),
-        "datasets" => Ok(Invocation::Datasets {
-            arguments: rest.to_vec(),
-        }),
+        "datasets" => Ok(Invocation::Datasets { arguments: rest.to_vec() }),
         "tools" => alone(Invocation::Tools),
         "help" | "--help" | "-h" => Ok(Invocation::Help),
         unknown => Err(format!("there is no command `{unknown}`")),
@@ -160,9 +142,7 @@ fn perform(invocation: Invocation) -> Result<()> {
 /// The figures go below the workspace, where the README says they are, wherever cargo builds.
 fn reproduce(workspace: &Workspace, quick: bool, figures: &[String]) -> Result<()> {
     let mut command = workspace.scale("reproduce");
-    command
-        .arg("--out")
-        .arg(workspace.root().join("target/reproduce"));
+    command.arg("--out").arg(workspace.root().join("target/reproduce"));
     if quick {
         command.arg("--quick");
     }
@@ -175,11 +155,7 @@ fn bench(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let package = |argument: &String| {
         argument == "--package" || argument.starts_with("-p") || argument.starts_with("--package=")
     };
-    if !arguments
-        .iter()
-        .take_while(|argument| *argument != "--")
-        .any(package)
-    {
+    if !arguments.iter().take_while(|argument| *argument != "--").any(package) {
         command.arg("--workspace");
     }
     workspace.run("bench", command.args(arguments))
@@ -195,15 +171,7 @@ fn ci(workspace: &Workspace) -> Result<()> {
     fmt.passed();
 
     let clippy = step(2, "clippy");
-    let arguments = [
-        "clippy",
-        "--release",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ];
+    let arguments = ["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];
     workspace.run("clippy", &mut workspace.cargo(arguments))?;
     clippy.passed();
 
@@ -222,9 +190,7 @@ fn ci(workspace: &Workspace) -> Result<()> {
     remove(&out)?;
     let mut command = workspace.scale("reproduce");
     command.arg("--quick").arg("--out").arg(&out);
-    command
-        .arg("--golden")
-        .arg(workspace.root().join("experiments/golden/quick.csv"));
+    command.arg("--golden").arg(workspace.root().join("experiments/golden/quick.csv"));
     workspace.run("golden record", &mut command)?;
     golden.passed();
 
@@ -246,18 +212,11 @@ impl Step {
     }
 
     fn passed(self) {
-        eprintln!(
-            "xtask: {} passed in {}",
-            self.label,
-            seconds(now().duration_since(self.start))
-        );
+        eprintln!("xtask: {} passed in {}", self.label, seconds(now().duration_since(self.start)));
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tells a reader of the CI log how long a step took; no result"
-)]
+#[expect(clippy::disallowed_methods, reason = "tells a reader of the CI log how long a step took; no result")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -292,55 +251,20 @@ mod tests {
     #[test]
     fn command_lines_that_mean_something() {
         let check = |line: &str, expected| assert_eq!(parse(&strings(line)), Ok(expected), "{line}");
-        check(
-            "reproduce",
-            Invocation::Reproduce {
-                quick: false,
-                figures: vec![],
-            },
-        );
-        check(
-            "reproduce --quick",
-            Invocation::Reproduce {
-                quick: true,
-                figures: vec![],
-            },
-        );
+        check("reproduce", Invocation::Reproduce { quick: false, figures: vec![] });
+        check("reproduce --quick", Invocation::Reproduce { quick: true, figures: vec![] });
         check(
             "reproduce cdf --quick map",
-            Invocation::Reproduce {
-                quick: true,
-                figures: strings("cdf map"),
-            },
+            Invocation::Reproduce { quick: true, figures: strings("cdf map") },
         );
         check("test", Invocation::Test { arguments: vec![] });
         check("test --", Invocation::Test { arguments: vec![] });
-        check(
-            "test -- --nocapture cold",
-            Invocation::Test {
-                arguments: strings("--nocapture cold"),
-            },
-        );
-        check(
-            "test -- --help",
-            Invocation::Test {
-                arguments: strings("--help"),
-            },
-        );
+        check("test -- --nocapture cold", Invocation::Test { arguments: strings("--nocapture cold") });
+        check("test -- --help", Invocation::Test { arguments: strings("--help") });
         check("bench", Invocation::Bench { arguments: vec![] });
-        check(
-            "bench -p scale-sim -- x",
-            Invocation::Bench {
-                arguments: strings("-p scale-sim -- x"),
-            },
-        );
+        check("bench -p scale-sim -- x", Invocation::Bench { arguments: strings("-p scale-sim -- x") });
         check("ci", Invocation::Ci);
-        check(
-            "datasets fetch eua",
-            Invocation::Datasets {
-                arguments: strings("fetch eua"),
-            },
-        );
+        check("datasets fetch eua", Invocation::Datasets { arguments: strings("fetch eua") });
         check("tools", Invocation::Tools);
         check("help", Invocation::Help);
         check("--help", Invocation::Help);

@@ -69,10 +69,7 @@ impl Tools {
 
     /// Lines for the user's shell, for `eval "$(cargo xtask tools)"`; those that only inform are comments.
     pub(crate) fn export_lines(&self) -> Vec<String> {
-        [&self.cmake, &self.libclang]
-            .into_iter()
-            .map(|tool| export_line(tool, cfg!(windows)))
-            .collect()
+        [&self.cmake, &self.libclang].into_iter().map(|tool| export_line(tool, cfg!(windows))).collect()
     }
 }
 
@@ -104,19 +101,12 @@ fn find_compiler() -> Result<()> {
         let installer =
             env::var_os("ProgramFiles(x86)").map(|base| PathBuf::from(base).join("Microsoft Visual Studio"));
         let installed = installer.is_some_and(|base| base.join(r"Installer\vswhere.exe").is_file());
-        ensure!(
-            installed || runs("cl") || runs("g++"),
-            "no C++ compiler is installed.\n{INSTALL}"
-        );
+        ensure!(installed || runs("cl") || runs("g++"), "no C++ compiler is installed.\n{INSTALL}");
         return Ok(());
     }
     if let Some(named) = env::var_os("CXX") {
         // CXX may carry a launcher and flags, such as `ccache g++`.
-        let program = named
-            .to_string_lossy()
-            .split_whitespace()
-            .next()
-            .map(str::to_owned);
+        let program = named.to_string_lossy().split_whitespace().next().map(str::to_owned);
         ensure!(
             program.is_some_and(|program| runs(&program)),
             "the variable CXX names a C++ compiler that does not run: {}",
@@ -161,11 +151,7 @@ fn find_cmake(
     named: Option<OsString>,
     version: impl Fn(&OsStr) -> Option<(u32, u32)>,
 ) -> Result<Option<Tool>> {
-    let tool = |path: &OsStr, source| Tool {
-        variable: "CMAKE",
-        path: path.into(),
-        source,
-    };
+    let tool = |path: &OsStr, source| Tool { variable: "CMAKE", path: path.into(), source };
     if let Some(named) = named {
         // The user's word is not overruled silently: if it is wrong, say so.
         let found = version(&named)
@@ -187,11 +173,7 @@ fn find_cmake(
 }
 
 fn cmake_version(program: &OsStr) -> Option<(u32, u32)> {
-    let output = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
     if !output.status.success() {
         return None;
     }
@@ -208,17 +190,11 @@ fn parse_cmake_version(text: &str) -> Option<(u32, u32)> {
 /// Looks where `clang-sys` will look, in its order.
 fn find_libclang(named: Option<OsString>) -> Result<Option<Tool>> {
     let os = env::consts::OS;
-    let tool = |path: PathBuf, source| Tool {
-        variable: "LIBCLANG_PATH",
-        path,
-        source,
-    };
+    let tool = |path: PathBuf, source| Tool { variable: "LIBCLANG_PATH", path, source };
     if let Some(named) = named {
         let path = PathBuf::from(named);
-        let is_library = path.is_file()
-            && path
-                .file_name()
-                .is_some_and(|name| is_libclang(os, &name.to_string_lossy()));
+        let is_library =
+            path.is_file() && path.file_name().is_some_and(|name| is_libclang(os, &name.to_string_lossy()));
         ensure!(
             is_library || holds_libclang(os, &path),
             "the variable LIBCLANG_PATH names neither a libclang nor a folder with one: {}",
@@ -227,10 +203,7 @@ fn find_libclang(named: Option<OsString>) -> Result<Option<Tool>> {
         return Ok(Some(tool(path, Source::Variable)));
     }
     let directories = libclang_directories(os, |name| env::var_os(name), first_line_of);
-    Ok(directories
-        .into_iter()
-        .find(|path| holds_libclang(os, path))
-        .map(|path| tool(path, Source::System)))
+    Ok(directories.into_iter().find(|path| holds_libclang(os, path)).map(|path| tool(path, Source::System)))
 }
 
 /// The folders in which `clang-sys` 1.9 searches when `LIBCLANG_PATH` is not set.
@@ -306,17 +279,13 @@ fn expand(pattern: &Path) -> Vec<PathBuf> {
 /// The sorted names in a folder; none where it cannot be read.
 fn names_in(folder: &Path) -> Vec<OsString> {
     let entries = fs::read_dir(folder).into_iter().flatten();
-    let mut names: Vec<_> = entries
-        .filter_map(|entry| Some(entry.ok()?.file_name()))
-        .collect();
+    let mut names: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
     names.sort();
     names
 }
 
 fn holds_libclang(os: &str, folder: &Path) -> bool {
-    names_in(folder)
-        .iter()
-        .any(|name| is_libclang(os, &name.to_string_lossy()))
+    names_in(folder).iter().any(|name| is_libclang(os, &name.to_string_lossy()))
 }
 
 /// Whether bindgen can load a file of this name as libclang.
@@ -338,16 +307,9 @@ fn is_libclang(os: &str, name: &str) -> bool {
 
 /// The first line that a program prints, if it runs and succeeds.
 fn first_line_of(program: &OsStr, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    output
-        .status
-        .success()
-        .then(|| text.lines().next().map(str::to_owned))?
+    output.status.success().then(|| text.lines().next().map(str::to_owned))?
 }
 
 // ----------------------------------------------------------------------------- the Python package index's wheels
@@ -368,11 +330,7 @@ const CMAKE: Wheel = Wheel {
     package: "cmake",
     version: "4.4.5",
     variable: "CMAKE",
-    payload: if cfg!(windows) {
-        "cmake/data/bin/cmake.exe"
-    } else {
-        "cmake/data/bin/cmake"
-    },
+    payload: if cfg!(windows) { "cmake/data/bin/cmake.exe" } else { "cmake/data/bin/cmake" },
     hashes: &[
         "85625a9b6d5e88ff99c7eb79123d85570844e77ac076366cf75c609cc0b1b579", // manylinux2014 x86_64
         "25fc8469e67857124ef10c002331c0ab416eb7b8d9e1d6e4c58e84e730013ece", // manylinux2014 aarch64
@@ -415,11 +373,8 @@ impl Wheel {
 
     /// A requirements file that ties pip to the known wheels.
     fn requirements(&self) -> String {
-        let hashes: String = self
-            .hashes
-            .iter()
-            .map(|hash| format!(" \\\n    --hash=sha256:{hash}"))
-            .collect();
+        let hashes: String =
+            self.hashes.iter().map(|hash| format!(" \\\n    --hash=sha256:{hash}")).collect();
         format!("{}=={}{hashes}\n", self.package, self.version)
     }
 
@@ -440,11 +395,7 @@ impl Wheel {
 
 fn fetched(wheel: &Wheel, tools: &Path) -> Result<Tool> {
     let path = fetch(wheel, tools, install_with_pip)?;
-    Ok(Tool {
-        variable: wheel.variable,
-        path,
-        source: Source::Fetched,
-    })
+    Ok(Tool { variable: wheel.variable, path, source: Source::Fetched })
 }
 
 /// The tool out of `tools`, after `install` has put it there if it was not.
@@ -460,25 +411,16 @@ fn fetch(
     // One install at a time, also of two processes that share a build directory; the lock ends with the process.
     let lock_path = tools.join(".lock");
     let lock = File::create(&lock_path).with_context(|| format!("cannot create {}", lock_path.display()))?;
-    lock.lock()
-        .with_context(|| format!("cannot lock {}", lock_path.display()))?;
+    lock.lock().with_context(|| format!("cannot lock {}", lock_path.display()))?;
 
     let folder = tools.join(wheel.folder_name());
     if let Some(path) = wheel.usable(&folder) {
         return Ok(path);
     }
-    for name in names_in(tools)
-        .iter()
-        .filter(|name| name.to_string_lossy().starts_with(".partial-"))
-    {
+    for name in names_in(tools).iter().filter(|name| name.to_string_lossy().starts_with(".partial-")) {
         remove(&tools.join(name))?;
     }
-    eprintln!(
-        "xtask: bringing {} {} into {}",
-        wheel.package,
-        wheel.version,
-        tools.display()
-    );
+    eprintln!("xtask: bringing {} {} into {}", wheel.package, wheel.version, tools.display());
     let partial = tools.join(format!(".partial-{}-{}", wheel.folder_name(), std::process::id()));
     let target = partial.join("target");
     fs::create_dir_all(&target).with_context(|| format!("cannot create the folder {}", target.display()))?;
@@ -499,10 +441,7 @@ fn fetch(
     match installed {
         Ok(()) => Ok(folder.join(wheel.payload)),
         Err(error) => {
-            bail!(
-                "{} is not installed, and it could not be fetched: {error:#}.\n{INSTALL}",
-                wheel.package
-            )
+            bail!("{} is not installed, and it could not be fetched: {error:#}.\n{INSTALL}", wheel.package)
         }
     }
 }
@@ -521,29 +460,17 @@ fn install_with_pip(wheel: &Wheel, scratch: &Path, target: &Path) -> Result<()> 
     let requirements = scratch.join("requirements.txt");
     fs::write(&requirements, wheel.requirements()).context("cannot write the requirements for pip")?;
     let mut pip = find_pip(scratch)?;
-    pip.args([
-        "install",
-        "--require-hashes",
-        "--only-binary=:all:",
-        "--no-deps",
-        "--no-compile",
-    ])
-    // A user's pip.conf may ask for --user, which --target forbids.
-    .args([
-        "--no-user",
-        "--no-input",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--target",
-    ])
-    .arg(target)
-    .arg("--requirement")
-    .arg(&requirements)
-    // An environment of our own cannot break the system's, so the warning to root would only alarm.
-    .env("PIP_ROOT_USER_ACTION", "ignore")
-    // Our own standard output may be read by a shell (`cargo xtask tools`).
-    .stdout(Stdio::null())
-    .stdin(Stdio::null());
+    pip.args(["install", "--require-hashes", "--only-binary=:all:", "--no-deps", "--no-compile"])
+        // A user's pip.conf may ask for --user, which --target forbids.
+        .args(["--no-user", "--no-input", "--quiet", "--disable-pip-version-check", "--target"])
+        .arg(target)
+        .arg("--requirement")
+        .arg(&requirements)
+        // An environment of our own cannot break the system's, so the warning to root would only alarm.
+        .env("PIP_ROOT_USER_ACTION", "ignore")
+        // Our own standard output may be read by a shell (`cargo xtask tools`).
+        .stdout(Stdio::null())
+        .stdin(Stdio::null());
     let status = pip.status().context("cannot start pip")?;
     ensure!(
         status.success(),
@@ -568,23 +495,13 @@ fn find_pip(scratch: &Path) -> Result<Command> {
         command.args(&python[1..]).args(["-m", "pip"]);
         command
     };
-    if let Some(python) = pythons
-        .iter()
-        .find(|python| succeeds(python, &["-m", "pip", "--version"]))
-    {
+    if let Some(python) = pythons.iter().find(|python| succeeds(python, &["-m", "pip", "--version"])) {
         return Ok(pip(python));
     }
     // Debian ships python3 without pip; python3-venv alone brings one through ensurepip.
     let venv = scratch.join("venv");
-    let inside = venv.join(if cfg!(windows) {
-        r"Scripts\python.exe"
-    } else {
-        "bin/python"
-    });
-    let (venv, inside) = (
-        venv.to_string_lossy().into_owned(),
-        inside.to_string_lossy().into_owned(),
-    );
+    let inside = venv.join(if cfg!(windows) { r"Scripts\python.exe" } else { "bin/python" });
+    let (venv, inside) = (venv.to_string_lossy().into_owned(), inside.to_string_lossy().into_owned());
     for python in &pythons {
         if succeeds(python, &["-m", "venv", &venv]) && succeeds(&[&inside], &["-m", "pip", "--version"]) {
             return Ok(pip(&[&inside]));
@@ -659,22 +576,12 @@ mod tests {
                 .map_err(|error| format!("{error:#}"))
         };
         assert_eq!(found(None, None, Some((3, 25))), Ok(Some(Source::System)));
-        assert_eq!(
-            found(None, None, Some((3, 14))),
-            Ok(None),
-            "too old counts as missing"
-        );
+        assert_eq!(found(None, None, Some((3, 14))), Ok(None), "too old counts as missing");
         assert_eq!(found(None, None, None), Ok(None));
-        assert_eq!(
-            found(Some("/x/cmake"), Some((4, 4)), Some((3, 25))),
-            Ok(Some(Source::Variable))
-        );
+        assert_eq!(found(Some("/x/cmake"), Some((4, 4)), Some((3, 25))), Ok(Some(Source::Variable)));
         // A wrong CMAKE is an error even where the PATH has a good one: the user meant something else.
         let message = found(Some("/x/cmake"), None, Some((3, 25))).expect_err("no program");
-        assert!(
-            message.contains("CMAKE") && message.contains("/x/cmake"),
-            "{message}"
-        );
+        assert!(message.contains("CMAKE") && message.contains("/x/cmake"), "{message}");
         let message = found(Some("/x/cmake"), Some((3, 5)), None).expect_err("too old");
         assert!(message.contains("3.5") && message.contains("3.15"), "{message}");
     }
@@ -717,13 +624,7 @@ mod tests {
     #[test]
     fn patterns_expand_within_a_component() {
         let scratch = Scratch::new("expand");
-        for file in [
-            "llvm-14/lib/x",
-            "llvm-15/lib/x",
-            "llvm-15/lib32/x",
-            "other/lib/x",
-            "llvm-file",
-        ] {
+        for file in ["llvm-14/lib/x", "llvm-15/lib/x", "llvm-15/lib32/x", "other/lib/x", "llvm-file"] {
             scratch.touch(file);
         }
         let check = |pattern: &str, expected: &[&str]| {
@@ -742,15 +643,9 @@ mod tests {
     fn requirements_tie_pip_to_known_wheels() {
         for wheel in [&CMAKE, &LIBCLANG] {
             let text = wheel.requirements();
-            assert!(
-                text.starts_with(&format!("{}=={} \\\n", wheel.package, wheel.version)),
-                "{text}"
-            );
+            assert!(text.starts_with(&format!("{}=={} \\\n", wheel.package, wheel.version)), "{text}");
             assert_eq!(text.matches("--hash=sha256:").count(), wheel.hashes.len());
-            assert!(
-                wheel.hashes.iter().all(|hash| hash.len() == 64),
-                "a SHA-256 has 64 digits"
-            );
+            assert!(wheel.hashes.iter().all(|hash| hash.len() == 64), "a SHA-256 has 64 digits");
         }
     }
 
@@ -796,14 +691,7 @@ mod tests {
         let check = |install: fn(&Wheel, &Path, &Path) -> Result<()>, cause: &str| {
             let error = fetch(&LIBCLANG, &scratch.0, install).expect_err("fails");
             let message = format!("{error:#}");
-            for expected in [
-                cause,
-                "libclang is not installed",
-                "Debian",
-                "Fedora",
-                "macOS",
-                "Windows",
-            ] {
+            for expected in [cause, "libclang is not installed", "Debian", "Fedora", "macOS", "Windows"] {
                 assert!(message.contains(expected), "no `{expected}` in: {message}");
             }
             assert_eq!(names_in(&scratch.0), [".lock"]);
@@ -815,11 +703,7 @@ mod tests {
     #[test]
     fn lines_for_a_shell() {
         let check = |source, windows, expected: &str| {
-            let tool = Tool {
-                variable: "CMAKE",
-                path: "/it's/cmake".into(),
-                source,
-            };
+            let tool = Tool { variable: "CMAKE", path: "/it's/cmake".into(), source };
             assert_eq!(export_line(&tool, windows), expected);
         };
         check(Source::System, false, "# CMAKE need not be set: /it's/cmake");

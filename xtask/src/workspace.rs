@@ -42,15 +42,7 @@ impl fmt::Display for Failed {
 impl std::error::Error for Failed {}
 
 fn judge(step: &str, status: ExitStatus) -> Result<()> {
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failed {
-            step: step.to_owned(),
-            code: status.code(),
-        }
-        .into())
-    }
+    if status.success() { Ok(()) } else { Err(Failed { step: step.to_owned(), code: status.code() }.into()) }
 }
 
 impl Workspace {
@@ -59,29 +51,16 @@ impl Workspace {
         // The run-time variable comes first: clones that share a build directory may share this very program.
         let manifest_dir =
             env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-        let root = Path::new(&manifest_dir)
-            .parent()
-            .context("xtask lies in no workspace")?
-            .to_path_buf();
+        let root = Path::new(&manifest_dir).parent().context("xtask lies in no workspace")?.to_path_buf();
         // cargo runs at the root, so a path relative to the user's folder would point elsewhere.
         let target_dir = env::var_os("CARGO_TARGET_DIR")
             .map(std::path::absolute)
             .transpose()
             .context("CARGO_TARGET_DIR is no path")?;
         // Below CARGO_TARGET_DIR they outlive the clone, like the HiGHS that was built with them.
-        let tools = Tools::prepare(
-            &target_dir
-                .clone()
-                .unwrap_or_else(|| root.join("target"))
-                .join("tools"),
-        )?;
+        let tools = Tools::prepare(&target_dir.clone().unwrap_or_else(|| root.join("target")).join("tools"))?;
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        Ok(Workspace {
-            root,
-            cargo,
-            target_dir,
-            tools,
-        })
+        Ok(Workspace { root, cargo, target_dir, tools })
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -95,10 +74,7 @@ impl Workspace {
     /// A cargo command at the root, not yet started.
     pub(crate) fn cargo<const N: usize>(&self, arguments: [&str; N]) -> Command {
         let mut command = Command::new(&self.cargo);
-        command
-            .args(arguments)
-            .current_dir(&self.root)
-            .envs(self.tools.environment());
+        command.args(arguments).current_dir(&self.root).envs(self.tools.environment());
         if let Some(target_dir) = &self.target_dir {
             command.env("CARGO_TARGET_DIR", target_dir);
         }
@@ -107,16 +83,7 @@ impl Workspace {
 
     /// A subcommand of our program `scale`, built first if need be.
     pub(crate) fn scale(&self, subcommand: &str) -> Command {
-        self.cargo([
-            "run",
-            "--release",
-            "--package",
-            "scale-lab",
-            "--bin",
-            "scale",
-            "--",
-            subcommand,
-        ])
+        self.cargo(["run", "--release", "--package", "scale-lab", "--bin", "scale", "--", subcommand])
     }
 
     /// Runs a command that talks to the user directly.
@@ -131,11 +98,8 @@ impl Workspace {
     pub(crate) fn test(&self, arguments: &[String]) -> Result<Counts> {
         // Without --no-fail-fast the counts would end at the first program with a failure.
         let mut command = self.cargo(["test", "--release", "--workspace", "--no-fail-fast", "--"]);
-        let mut child = command
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start cargo test")?;
+        let mut child =
+            command.args(arguments).stdout(Stdio::piped()).spawn().context("cannot start cargo test")?;
         let output = child.stdout.take().context("cargo test has no output")?;
         let read = forward(output, io::stdout().lock());
         if read.is_err() {
@@ -212,12 +176,7 @@ mod tests {
                 forward(text.as_bytes(), &mut screen)
             };
             assert_eq!(screen, text.as_bytes());
-            let expected = Counts {
-                passed: 3,
-                failed: 1,
-                skipped: 3,
-                programs: 2,
-            };
+            let expected = Counts { passed: 3, failed: 1, skipped: 3, programs: 2 };
             assert_eq!(counts.expect("reads from memory"), expected);
         }
     }

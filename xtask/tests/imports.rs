@@ -58,23 +58,16 @@ fn every_crate_imports_only_what_its_layer_may() {
             continue;
         };
         for dependency in &package.dependencies {
-            let ours = packages
-                .iter()
-                .any(|package| package.name.as_str() == dependency.name);
+            let ours = packages.iter().any(|package| package.name.as_str() == dependency.name);
             let in_tests_only = dependency.kind == DependencyKind::Development;
             if ours && !in_tests_only && !allowed.contains(&dependency.name.as_str()) {
-                wrong.push(format!(
-                    "{name} imports {}, which its layer may not",
-                    dependency.name
-                ));
+                wrong.push(format!("{name} imports {}, which its layer may not", dependency.name));
             }
         }
     }
     for (name, _) in ALLOWED {
         if !packages.iter().any(|package| package.name.as_str() == *name) {
-            wrong.push(format!(
-                "{name} is in the table of allowed imports, but not in the workspace"
-            ));
+            wrong.push(format!("{name} is in the table of allowed imports, but not in the workspace"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

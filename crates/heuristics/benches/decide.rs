@@ -32,9 +32,8 @@ impl Scheduler for Reference {
         for node in batch.platform.node_ids() {
             for container in [Container::Reuse, Container::New] {
                 if state.allows(batch.platform, request.function, node, container) {
-                    let total = latency::predict(batch.platform, request, node, container, batch.now())
-                        .total()
-                        .0;
+                    let total =
+                        latency::predict(batch.platform, request, node, container, batch.now()).total().0;
                     if total < least {
                         (best, least) = (Decision::Run { node, container }, total);
                     }
@@ -46,16 +45,7 @@ impl Scheduler for Reference {
 }
 
 fn half_loaded(requests: usize) -> Instance {
-    random(
-        1,
-        Shape {
-            nodes: 125,
-            functions: 200,
-            requests,
-            load: 0.5,
-            idle: 10,
-        },
-    )
+    random(1, Shape { nodes: 125, functions: 200, requests, load: 0.5, idle: 10 })
 }
 
 fn decide(c: &mut Criterion) {

@@ -31,31 +31,19 @@ pub struct GreedyRegret;
 impl Solver for GreedyRegret {
     fn solve(&mut self, problem: &BatchProblem<'_>, _budget: &Budget) -> Result<Solution, SolveError> {
         let mut state = problem.state.clone();
-        let mut open: Vec<Open> = (0..problem.requests.len())
-            .map(|k| Open::new(problem, &state, k))
-            .collect();
+        let mut open: Vec<Open> =
+            (0..problem.requests.len()).map(|k| Open::new(problem, &state, k)).collect();
         if open.iter().any(|request| request.options.is_empty()) {
-            return Err(SolveError::Infeasible {
-                hopeless: hopeless(problem),
-            });
+            return Err(SolveError::Infeasible { hopeless: hopeless(problem) });
         }
         let mut decisions = vec![Decision::Defer; problem.requests.len()];
         while let Some(place) = most_to_lose(&open) {
             let Open { index, options, .. } = open.remove(place);
-            let Some(&Choice {
-                decision: Decision::Run { node, container },
-                ..
-            }) = options.first()
-            else {
+            let Some(&Choice { decision: Decision::Run { node, container }, .. }) = options.first() else {
                 continue;
             };
             decisions[index] = Decision::Run { node, container };
-            state.start(
-                problem.platform,
-                problem.requests[index].function,
-                node,
-                container,
-            );
+            state.start(problem.platform, problem.requests[index].function, node, container);
             for request in open.iter_mut().filter(|request| request.looks_at(node)) {
                 request.refresh(problem, &state);
                 if request.options.is_empty() {
@@ -90,31 +78,18 @@ struct Choice {
 impl Open {
     fn new(problem: &BatchProblem<'_>, state: &ClusterState, index: usize) -> Open {
         let scan = Scan::of(problem, state, index);
-        let mut open = Open {
-            index,
-            options: Vec::with_capacity(KEPT),
-            more: false,
-        };
+        let mut open = Open { index, options: Vec::with_capacity(KEPT), more: false };
         for node in scan.fitting() {
             if scan.warm(node) {
                 let container = Container::Reuse;
                 let total = scan.latency(node, container).total();
-                open.offer(
-                    cost(problem, scan.request, total),
-                    Decision::Run { node, container },
-                );
+                open.offer(cost(problem, scan.request, total), Decision::Run { node, container });
             }
             let container = Container::New;
             let total = scan.latency(node, container).total();
-            open.offer(
-                cost(problem, scan.request, total),
-                Decision::Run { node, container },
-            );
+            open.offer(cost(problem, scan.request, total), Decision::Run { node, container });
         }
-        open.offer(
-            cost_of_deferral(problem, scan.request, scan.wait),
-            Decision::Defer,
-        );
+        open.offer(cost_of_deferral(problem, scan.request, scan.wait), Decision::Defer);
         open
     }
 
@@ -131,11 +106,7 @@ impl Open {
             }
             self.options.pop();
         }
-        let place = self
-            .options
-            .iter()
-            .rposition(|option| option.cost <= cost)
-            .map_or(0, |last| last + 1);
+        let place = self.options.iter().rposition(|option| option.cost <= cost).map_or(0, |last| last + 1);
         self.options.insert(place, Choice { cost, decision });
     }
 
@@ -202,8 +173,5 @@ fn hopeless(problem: &BatchProblem<'_>) -> Vec<RequestId> {
         })
     };
     let indices = 0..problem.requests.len();
-    indices
-        .filter(|&index| !in_time(index))
-        .map(|index| problem.requests[index].id)
-        .collect()
+    indices.filter(|&index| !in_time(index)).map(|index| problem.requests[index].id).collect()
 }

@@ -27,20 +27,14 @@ pub struct K8sDefault {
 impl K8sDefault {
     /// Draws from the stream of `seed`.
     pub fn new(seed: Seed) -> K8sDefault {
-        K8sDefault {
-            draw: Draw::new(seed),
-        }
+        K8sDefault { draw: Draw::new(seed) }
     }
 }
 
 impl Scheduler for K8sDefault {
     fn decide(&mut self, batch: &BatchProblem<'_>, state: &ClusterState, next: usize) -> Decision {
         let scan = Scan::of(batch, state, next);
-        let holders = batch
-            .platform
-            .node_ids()
-            .filter(|&node| has_image(&scan, node))
-            .count() as u32;
+        let holders = batch.platform.node_ids().filter(|&node| has_image(&scan, node)).count() as u32;
         let image = image_locality(scan.function.image.0, holders, scan.len());
         let (mut best, mut highest, mut ties) = (None, 0, 0);
         for node in scan.fitting() {
@@ -62,18 +56,9 @@ impl Scheduler for K8sDefault {
 fn resources(scan: &Scan<'_>, node: NodeId) -> u64 {
     let capacity = scan.platform.node(node);
     let cores = (scan.state.used_cores(node) + scan.function.cores, capacity.cores);
-    let memory = (
-        scan.state.used_memory(node) + scan.function.memory,
-        capacity.memory,
-    );
-    let cores = Use {
-        requested: cores.0.milli.into(),
-        capacity: cores.1.milli.into(),
-    };
-    let memory = Use {
-        requested: memory.0.mb.into(),
-        capacity: memory.1.mb.into(),
-    };
+    let memory = (scan.state.used_memory(node) + scan.function.memory, capacity.memory);
+    let cores = Use { requested: cores.0.milli.into(), capacity: cores.1.milli.into() };
+    let memory = Use { requested: memory.0.mb.into(), capacity: memory.1.mb.into() };
     least_allocated(cores, memory) + balanced_allocation(cores, memory)
 }
 
@@ -133,14 +118,8 @@ mod tests {
             ((5000, 4000), (0, 500), 50, 50),
         ];
         for ((cores, has_cores), (memory, has_memory), least, balanced) in table {
-            let cores = Use {
-                requested: cores,
-                capacity: has_cores,
-            };
-            let memory = Use {
-                requested: memory,
-                capacity: has_memory,
-            };
+            let cores = Use { requested: cores, capacity: has_cores };
+            let memory = Use { requested: memory, capacity: has_memory };
             assert_eq!(least_allocated(cores, memory), least);
             assert_eq!(balanced_allocation(cores, memory), balanced);
         }
@@ -157,11 +136,7 @@ mod tests {
             (5000.0, 125, 125, 100),
         ];
         for (image, holders, nodes, expected) in table {
-            assert_eq!(
-                image_locality(image, holders, nodes),
-                expected,
-                "{image} MB on {holders} of {nodes}"
-            );
+            assert_eq!(image_locality(image, holders, nodes), expected, "{image} MB on {holders} of {nodes}");
         }
     }
 }

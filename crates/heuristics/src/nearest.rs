@@ -14,11 +14,7 @@ impl Scheduler for Nearest {
         let scan = Scan::of(batch, state, next);
         let source = scan.request.source;
         // The rate within a node is infinite: the maximum alone would be right too, but costs a scan of all nodes.
-        let node = if scan.fits(source) {
-            Some(source)
-        } else {
-            scan.least(|node| Reverse(scan.rate(node)))
-        };
+        let node = if scan.fits(source) { Some(source) } else { scan.least(|node| Reverse(scan.rate(node))) };
         scan.decision(node)
     }
 }

@@ -44,9 +44,7 @@ fn probes(nodes: u32, steps: &[u32], hash: u32) -> impl Iterator<Item = NodeId> 
     let home = hash % nodes;
     let step = steps[hash as usize % steps.len()];
     let onward = move |&node: &u32| Some(((u64::from(node) + u64::from(step)) % u64::from(nodes)) as u32);
-    std::iter::successors(Some(home), onward)
-        .take(nodes as usize)
-        .map(NodeId)
+    std::iter::successors(Some(home), onward).take(nodes as usize).map(NodeId)
 }
 
 /// The numbers up to `nodes`, ascending, that are coprime to it and to those before them. Always starts with 1.
@@ -66,9 +64,7 @@ fn gcd(a: u32, b: u32) -> u32 {
 
 /// `String.hashCode` of Java: 31 h + c over the UTF-16 units, modulo 2^32.
 fn java_hash(text: &str) -> i32 {
-    text.encode_utf16().fold(0, |hash: i32, unit| {
-        hash.wrapping_mul(31).wrapping_add(i32::from(unit))
-    })
+    text.encode_utf16().fold(0, |hash: i32, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
 }
 
 #[cfg(test)]
@@ -109,12 +105,8 @@ mod tests {
     /// Values of Java's `String.hashCode`.
     #[test]
     fn java_hashes() {
-        for (text, expected) in [
-            ("", 0),
-            ("a", 97),
-            ("hello", 99_162_322),
-            ("polygenelubricants", i32::MIN),
-        ] {
+        for (text, expected) in [("", 0), ("a", 97), ("hello", 99_162_322), ("polygenelubricants", i32::MIN)]
+        {
             assert_eq!(java_hash(text), expected, "{text}");
         }
     }

@@ -20,9 +20,7 @@ pub struct PowerOfTwo {
 impl PowerOfTwo {
     /// Draws from the stream of `seed`.
     pub fn new(seed: Seed) -> PowerOfTwo {
-        PowerOfTwo {
-            draw: Draw::new(seed),
-        }
+        PowerOfTwo { draw: Draw::new(seed) }
     }
 
     /// Two different nodes; with a single node, that one twice.
@@ -40,9 +38,7 @@ impl Scheduler for PowerOfTwo {
     fn decide(&mut self, batch: &BatchProblem<'_>, state: &ClusterState, next: usize) -> Decision {
         let scan = Scan::of(batch, state, next);
         let two = self.two(scan.len()).into_iter().filter(|&node| scan.fits(node));
-        let node = two
-            .min_by_key(|&node| scan.load(node))
-            .or_else(|| self.draw.fitting(&scan));
+        let node = two.min_by_key(|&node| scan.load(node)).or_else(|| self.draw.fitting(&scan));
         scan.decision(node)
     }
 }

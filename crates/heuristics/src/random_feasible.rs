@@ -13,9 +13,7 @@ pub struct RandomFeasible {
 impl RandomFeasible {
     /// Draws from the stream of `seed`.
     pub fn new(seed: Seed) -> RandomFeasible {
-        RandomFeasible {
-            draw: Draw::new(seed),
-        }
+        RandomFeasible { draw: Draw::new(seed) }
     }
 }
 

@@ -23,10 +23,7 @@ impl Scheduler for RoundRobin {
         let nodes = scan.len();
         // A smaller platform than last time may follow.
         let start = if self.start < nodes { self.start } else { 0 };
-        let node = (start..nodes)
-            .chain(0..start)
-            .map(NodeId)
-            .find(|&node| scan.fits(node));
+        let node = (start..nodes).chain(0..start).map(NodeId).find(|&node| scan.fits(node));
         if let Some(node) = node {
             self.start = node.0 + 1;
         }

@@ -67,11 +67,7 @@ impl<'a> Scan<'a> {
     /// The container that the request gets on the node: an idle one wherever there is one.
     #[inline]
     pub(crate) fn container(&self, node: NodeId) -> Container {
-        if self.warm(node) {
-            Container::Reuse
-        } else {
-            Container::New
-        }
+        if self.warm(node) { Container::Reuse } else { Container::New }
     }
 
     /// What the request takes on the node: `latency::predict` with the parts outside the loop that can be.
@@ -88,10 +84,7 @@ impl<'a> Scan<'a> {
     /// Share of the node's cores in use.
     #[inline]
     pub(crate) fn load(&self, node: NodeId) -> Load {
-        Load {
-            used: self.state.used_cores(node),
-            capacity: self.platform.node(node).cores,
-        }
+        Load { used: self.state.used_cores(node), capacity: self.platform.node(node).cores }
     }
 
     /// All nodes that fit, in order.
@@ -118,10 +111,7 @@ impl<'a> Scan<'a> {
     /// The decision for a chosen node; none: the request is deferred.
     #[inline]
     pub(crate) fn decision(&self, node: Option<NodeId>) -> Decision {
-        node.map_or(Decision::Defer, |node| Decision::Run {
-            node,
-            container: self.container(node),
-        })
+        node.map_or(Decision::Defer, |node| Decision::Run { node, container: self.container(node) })
     }
 }
 

@@ -11,10 +11,7 @@ pub struct WarmFirstFit;
 impl Scheduler for WarmFirstFit {
     fn decide(&mut self, batch: &BatchProblem<'_>, state: &ClusterState, next: usize) -> Decision {
         let scan = Scan::of(batch, state, next);
-        let warm = batch
-            .platform
-            .node_ids()
-            .find(|&node| scan.warm(node) && scan.fits(node));
+        let warm = batch.platform.node_ids().find(|&node| scan.warm(node) && scan.fits(node));
         scan.decision(warm.or_else(|| scan.fitting().next()))
     }
 }

@@ -16,17 +16,8 @@ fn solve(instance: &Instance) -> Result<scale_model::Solution, SolveError> {
 
 /// What one decision adds to J, by the model's own sum.
 fn cost(problem: &BatchProblem<'_>, k: usize, decision: Decision) -> f64 {
-    let alone = BatchProblem {
-        requests: &problem.requests[k..=k],
-        ..*problem
-    };
-    evaluate(
-        &alone,
-        &Placement {
-            decisions: vec![decision],
-        },
-    )
-    .objective
+    let alone = BatchProblem { requests: &problem.requests[k..=k], ..*problem };
+    evaluate(&alone, &Placement { decisions: vec![decision] }).objective
 }
 
 const CONTAINERS: [Container; 2] = [Container::Reuse, Container::New];
@@ -37,12 +28,7 @@ fn options(problem: &BatchProblem<'_>, state: &ClusterState, k: usize) -> Vec<De
     let mut options = Vec::new();
     for node in problem.platform.node_ids() {
         let allowed = |&&container: &&Container| state.allows(problem.platform, function, node, container);
-        options.extend(
-            CONTAINERS
-                .iter()
-                .filter(allowed)
-                .map(|&container| Decision::Run { node, container }),
-        );
+        options.extend(CONTAINERS.iter().filter(allowed).map(|&container| Decision::Run { node, container }));
     }
     options.push(Decision::Defer);
     options
@@ -72,9 +58,7 @@ fn reference(problem: &BatchProblem<'_>) -> Placement {
         }
         decisions[k] = Some(decision);
     }
-    Placement {
-        decisions: decisions.into_iter().flatten().collect(),
-    }
+    Placement { decisions: decisions.into_iter().flatten().collect() }
 }
 
 /// The least J over all placements without violations, by trying all of them.
@@ -87,9 +71,7 @@ fn brute_force(problem: &BatchProblem<'_>) -> Option<f64> {
     ) {
         let k = decisions.len();
         if k == problem.requests.len() {
-            let placement = Placement {
-                decisions: decisions.clone(),
-            };
+            let placement = Placement { decisions: decisions.clone() };
             if violations(problem, &placement).is_empty() {
                 let objective = evaluate(problem, &placement).objective;
                 *least = Some(least.map_or(objective, |least| least.min(objective)));
@@ -112,26 +94,11 @@ fn brute_force(problem: &BatchProblem<'_>) -> Option<f64> {
 }
 
 fn cases(nodes: usize, requests: usize) -> impl Strategy<Value = Instance> {
-    (
-        any::<u64>(),
-        1..=nodes,
-        1..5_usize,
-        1..=requests,
-        0.0..1.0,
-        0..3_usize,
+    (any::<u64>(), 1..=nodes, 1..5_usize, 1..=requests, 0.0..1.0, 0..3_usize).prop_map(
+        |(seed, nodes, functions, requests, load, idle)| {
+            random(seed, Shape { nodes, functions, requests, load, idle })
+        },
     )
-        .prop_map(|(seed, nodes, functions, requests, load, idle)| {
-            random(
-                seed,
-                Shape {
-                    nodes,
-                    functions,
-                    requests,
-                    load,
-                    idle,
-                },
-            )
-        })
 }
 
 proptest! {
@@ -178,10 +145,8 @@ proptest! {
 /// Two requests, one idle container. A cold start takes 100 + 80 ms more, so the first request (SLO 400 ms) can bear
 /// it and the second (SLO 300 ms) cannot: 330 ms. Greedy gives the container to the first.
 fn warm_only() -> Instance {
-    let mut case = instance(
-        platform(&[(1000, 1000)], &[(500, 100, 10.0)]),
-        vec![request(0, 0), request(1, 0)],
-    );
+    let mut case =
+        instance(platform(&[(1000, 1000)], &[(500, 100, 10.0)]), vec![request(0, 0), request(1, 0)]);
     case.requests[0].slo = Milliseconds(400.0);
     idle(&mut case, 0, 0, 1);
     case
@@ -191,56 +156,31 @@ fn warm_only() -> Instance {
 fn a_warm_only_request_gets_the_idle_container() {
     let case = warm_only();
     let problem = case.problem();
-    let greedy = OneByOne(GreedyLatency)
-        .solve(&problem, &Budget::default())
-        .expect("a placement");
+    let greedy = OneByOne(GreedyLatency).solve(&problem, &Budget::default()).expect("a placement");
     assert_eq!(greedy.objective, 150.0 + 330.0 + 1000.0);
     let regret = solve(&case).expect("a placement");
-    let run = |container| Decision::Run {
-        node: NodeId(0),
-        container,
-    };
-    assert_eq!(
-        regret.placement.decisions,
-        [run(Container::New), run(Container::Reuse)]
-    );
+    let run = |container| Decision::Run { node: NodeId(0), container };
+    assert_eq!(regret.placement.decisions, [run(Container::New), run(Container::Reuse)]);
     assert_eq!(regret.objective, 330.0 + 150.0);
     assert_eq!(brute_force(&problem), Some(regret.objective));
 }
 
 #[test]
 fn under_a_hard_slo_it_finds_the_only_placement() {
-    let case = Instance {
-        objective: Objective::HARD,
-        ..warm_only()
-    };
+    let case = Instance { objective: Objective::HARD, ..warm_only() };
     assert_eq!(solve(&case).expect("a placement").objective, 480.0);
 }
 
 #[test]
 fn under_a_hard_slo_it_says_why_there_is_none() {
-    let hard = |instance: Instance| Instance {
-        objective: Objective::HARD,
-        ..instance
-    };
+    let hard = |instance: Instance| Instance { objective: Objective::HARD, ..instance };
     let one_node = || platform(&[(1000, 1000)], &[(1000, 100, 10.0)]);
-    let patient = |id| scale_model::Request {
-        slo: Milliseconds(400.0),
-        ..request(id, 0)
-    };
+    let patient = |id| scale_model::Request { slo: Milliseconds(400.0), ..request(id, 0) };
 
     // 75 ms of computation, 180 ms of cold start: one request can be in time, another not even alone.
-    let hurried = scale_model::Request {
-        slo: Milliseconds(200.0),
-        ..request(7, 0)
-    };
+    let hurried = scale_model::Request { slo: Milliseconds(200.0), ..request(7, 0) };
     let error = solve(&hard(instance(one_node(), vec![patient(3), hurried])));
-    assert_eq!(
-        error,
-        Err(SolveError::Infeasible {
-            hopeless: vec![RequestId(7)]
-        })
-    );
+    assert_eq!(error, Err(SolveError::Infeasible { hopeless: vec![RequestId(7)] }));
 
     // The node is taken by an earlier batch: no placement, but no request is hopeless.
     let mut taken = hard(instance(one_node(), vec![patient(3)]));

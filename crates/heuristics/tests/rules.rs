@@ -29,26 +29,11 @@ fn rules(seed: Seed) -> [(&'static str, Box<dyn Scheduler>); 10] {
 }
 
 fn cases() -> impl Strategy<Value = Instance> {
-    (
-        any::<u64>(),
-        1..12_usize,
-        1..5_usize,
-        1..12_usize,
-        0.0..1.0,
-        0..3_usize,
+    (any::<u64>(), 1..12_usize, 1..5_usize, 1..12_usize, 0.0..1.0, 0..3_usize).prop_map(
+        |(seed, nodes, functions, requests, load, idle)| {
+            random(seed, Shape { nodes, functions, requests, load, idle })
+        },
     )
-        .prop_map(|(seed, nodes, functions, requests, load, idle)| {
-            random(
-                seed,
-                Shape {
-                    nodes,
-                    functions,
-                    requests,
-                    load,
-                    idle,
-                },
-            )
-        })
 }
 
 /// Lets a rule decide the batch and calls `check` with the state before each decision.
@@ -92,10 +77,7 @@ fn assert_frequencies(counts: &[u32], expected: &[f64]) {
     for (node, (&count, &share)) in counts.iter().zip(expected).enumerate() {
         let tolerance = 5.0 * (draws * share * (1.0 - share)).sqrt();
         let off = (f64::from(count) - draws * share).abs();
-        assert!(
-            off <= tolerance,
-            "node {node}: {count} of {draws}, expected a share of {share}: {counts:?}"
-        );
+        assert!(off <= tolerance, "node {node}: {count} of {draws}, expected a share of {share}: {counts:?}");
     }
 }
 
@@ -189,44 +171,27 @@ fn nearest_goes_outwards_as_nodes_fill_up() {
     let requests: Vec<_> = (0..5).map(|id| request(id, 0)).collect();
     let instance = instance(platform, requests);
     let placement = decide_batch(&instance.problem(), &mut Nearest).expect("allowed");
-    let run = |node| Decision::Run {
-        node: NodeId(node),
-        container: Container::New,
-    };
-    assert_eq!(
-        placement.decisions,
-        [run(0), run(2), run(3), run(1), Decision::Defer]
-    );
+    let run = |node| Decision::Run { node: NodeId(node), container: Container::New };
+    assert_eq!(placement.decisions, [run(0), run(2), run(3), run(1), Decision::Defer]);
 }
 
 #[test]
 fn greedy_weighs_a_cold_start_against_the_way() {
     // Cold at the source: 10 MB / 100 MB/s + 80 ms = 180 ms. Warm at node 1: the way, 0.5 MB / 25 MB/s = 20 ms.
-    let mut near = instance(
-        platform(&[(1000, 1000); 2], &[(500, 100, 10.0)]),
-        vec![request(0, 0)],
-    );
+    let mut near = instance(platform(&[(1000, 1000); 2], &[(500, 100, 10.0)]), vec![request(0, 0)]);
     idle(&mut near, 0, 1, 1);
-    let reuse = Decision::Run {
-        node: NodeId(1),
-        container: Container::Reuse,
-    };
+    let reuse = Decision::Run { node: NodeId(1), container: Container::Reuse };
     assert_eq!(GreedyLatency.decide(&near.problem(), &near.state, 0), reuse);
     // With 5 MB to send the way takes 200 ms, and the cold start at the source is the better one.
     near.requests[0].input = Megabytes(5.0);
-    let new = Decision::Run {
-        node: NodeId(0),
-        container: Container::New,
-    };
+    let new = Decision::Run { node: NodeId(0), container: Container::New };
     assert_eq!(GreedyLatency.decide(&near.problem(), &near.state, 0), new);
 }
 
 #[test]
 fn warm_first_fit_prefers_any_warm_node_that_fits() {
-    let mut case = instance(
-        platform(&[(1000, 1000); 4], &[(600, 100, 10.0), (500, 100, 10.0)]),
-        vec![request(0, 0)],
-    );
+    let mut case =
+        instance(platform(&[(1000, 1000); 4], &[(600, 100, 10.0), (500, 100, 10.0)]), vec![request(0, 0)]);
     assert_eq!(first_node(&case, &mut WarmFirstFit), Some(0));
     idle(&mut case, 0, 1, 1);
     idle(&mut case, 0, 2, 1);
@@ -261,10 +226,7 @@ fn least_loaded_is_lexicographic_in_fit_load_and_warmth() {
 #[test]
 fn hermod_has_four_classes_and_then_balances() {
     // Two cores a node, so one running invocation leaves a node with spare cores and two do not.
-    let mut case = instance(
-        platform(&[(2000, 4000); 6], &[(500, 100, 10.0)]),
-        vec![request(0, 0)],
-    );
+    let mut case = instance(platform(&[(2000, 4000); 6], &[(500, 100, 10.0)]), vec![request(0, 0)]);
     let check = |case: &Instance, expected| assert_eq!(first_node(case, &mut Hermod), Some(expected));
     check(&case, 0); // empty: the first
     idle(&mut case, 0, 2, 1);
@@ -286,34 +248,23 @@ fn hermod_has_four_classes_and_then_balances() {
 
 #[test]
 fn round_robin_is_fair_and_passes_over_full_nodes() {
-    let mut case = instance(
-        platform(&[(1000, 1000); 5], &[(500, 100, 10.0)]),
-        vec![request(0, 0)],
-    );
+    let mut case = instance(platform(&[(1000, 1000); 5], &[(500, 100, 10.0)]), vec![request(0, 0)]);
     assert_eq!(frequencies(&case, &mut RoundRobin::new(), 35), [7; 5]);
     busy(&mut case, 0, 1, 2);
     busy(&mut case, 0, 4, 2);
     let mut rule = RoundRobin::new();
-    let order: Vec<_> = (0..7)
-        .map(|_| first_node(&case, &mut rule).expect("a node that fits"))
-        .collect();
+    let order: Vec<_> = (0..7).map(|_| first_node(&case, &mut rule).expect("a node that fits")).collect();
     assert_eq!(order, [0, 2, 3, 0, 2, 3, 0]);
     // The same rule on a smaller platform starts over instead of running off its end.
     rule = RoundRobin::new();
     assert_eq!(frequencies(&case, &mut rule, 3), [1, 0, 1, 1, 0]);
-    let small = instance(
-        platform(&[(1000, 1000); 2], &[(500, 100, 10.0)]),
-        vec![request(0, 0)],
-    );
+    let small = instance(platform(&[(1000, 1000); 2], &[(500, 100, 10.0)]), vec![request(0, 0)]);
     assert_eq!(first_node(&small, &mut rule), Some(0));
 }
 
 #[test]
 fn random_feasible_draws_each_node_that_fits_equally_often() {
-    let mut case = instance(
-        platform(&[(1000, 1000); 5], &[(500, 100, 10.0)]),
-        vec![request(0, 0)],
-    );
+    let mut case = instance(platform(&[(1000, 1000); 5], &[(500, 100, 10.0)]), vec![request(0, 0)]);
     busy(&mut case, 0, 1, 2);
     let counts = frequencies(&case, &mut RandomFeasible::new(Seed(1)), 20_000);
     assert_frequencies(&counts, &[0.25, 0.0, 0.25, 0.25, 0.25]);
@@ -322,43 +273,28 @@ fn random_feasible_draws_each_node_that_fits_equally_often() {
 #[test]
 fn power_of_two_draws_pairs_uniformly_and_takes_the_less_loaded() {
     // Loads 0, 1/8, ..., 4/8, node 2 the emptiest. Of n(n-1)/2 pairs the node of rank r (from 1) wins n - r.
-    let mut case = instance(
-        platform(&[(4000, 8000); 5], &[(500, 100, 10.0)]),
-        vec![request(0, 0)],
-    );
+    let mut case = instance(platform(&[(4000, 8000); 5], &[(500, 100, 10.0)]), vec![request(0, 0)]);
     for (node, count) in [(0, 4), (1, 2), (2, 0), (3, 1), (4, 3)] {
         busy(&mut case, 0, node, count);
     }
     let counts = frequencies(&case, &mut PowerOfTwo::new(Seed(1)), 20_000);
     assert_frequencies(&counts, &[0.0, 0.2, 0.4, 0.3, 0.1]);
     // Equal loads: each node equally often.
-    let empty = instance(
-        platform(&[(4000, 8000); 5], &[(500, 100, 10.0)]),
-        vec![request(0, 0)],
-    );
-    assert_frequencies(
-        &frequencies(&empty, &mut PowerOfTwo::new(Seed(2)), 20_000),
-        &[0.2; 5],
-    );
+    let empty = instance(platform(&[(4000, 8000); 5], &[(500, 100, 10.0)]), vec![request(0, 0)]);
+    assert_frequencies(&frequencies(&empty, &mut PowerOfTwo::new(Seed(2)), 20_000), &[0.2; 5]);
 }
 
 #[test]
 fn power_of_two_takes_the_one_that_fits_and_else_any() {
     // Nodes 2, 3 and 4 are full: of ten pairs one is (0, 1), three hold 0 alone and three hold 1 alone; the other
     // three are all full, and then 0 and 1 are drawn equally often. Node 0 is the emptier.
-    let mut case = instance(
-        platform(&[(1000, 8000); 5], &[(250, 100, 10.0)]),
-        vec![request(0, 0)],
-    );
+    let mut case = instance(platform(&[(1000, 8000); 5], &[(250, 100, 10.0)]), vec![request(0, 0)]);
     for (node, count) in [(0, 0), (1, 1), (2, 4), (3, 4), (4, 4)] {
         busy(&mut case, 0, node, count);
     }
     let counts = frequencies(&case, &mut PowerOfTwo::new(Seed(3)), 20_000);
     assert_frequencies(&counts, &[0.55, 0.45, 0.0, 0.0, 0.0]);
-    let single = instance(
-        platform(&[(1000, 8000)], &[(250, 100, 10.0)]),
-        vec![request(0, 0)],
-    );
+    let single = instance(platform(&[(1000, 8000)], &[(250, 100, 10.0)]), vec![request(0, 0)]);
     assert_eq!(first_node(&single, &mut PowerOfTwo::new(Seed(4))), Some(0));
 }
 
@@ -385,19 +321,13 @@ fn openwhisk_keeps_a_function_at_home_until_it_is_full() {
     assert_eq!(sorted, (0..10).map(Some).collect::<Vec<_>>());
     assert_eq!(nodes[20], None);
     let step = |pair: &[Option<u32>]| (pair[1].expect("placed") + 10 - pair[0].expect("placed")) % 10;
-    assert!(
-        order.windows(2).all(|pair| step(pair) == step(&order[..2])),
-        "{order:?}"
-    );
+    assert!(order.windows(2).all(|pair| step(pair) == step(&order[..2])), "{order:?}");
 }
 
 #[test]
 fn k8s_takes_the_highest_score_and_breaks_ties_evenly() {
     // Equal nodes, one half full: the other four share the requests.
-    let mut case = instance(
-        platform(&[(1000, 1000); 5], &[(500, 500, 10.0)]),
-        vec![request(0, 0)],
-    );
+    let mut case = instance(platform(&[(1000, 1000); 5], &[(500, 500, 10.0)]), vec![request(0, 0)]);
     busy(&mut case, 0, 1, 1);
     let counts = frequencies(&case, &mut K8sDefault::new(Seed(1)), 20_000);
     assert_frequencies(&counts, &[0.25, 0.0, 0.25, 0.25, 0.25]);

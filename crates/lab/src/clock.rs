@@ -6,10 +6,7 @@ use scale_model::{
 use std::time::{Duration, Instant};
 
 /// A point on the wall clock.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "this module is the exception that the ban on clocks allows"
-)]
+#[allow(clippy::disallowed_methods, reason = "this module is the exception that the ban on clocks allows")]
 pub fn now() -> Instant {
     Instant::now()
 }
@@ -24,10 +21,7 @@ pub struct Timed<'a, T: ?Sized> {
 impl<'a, T: ?Sized> Timed<'a, T> {
     /// With the stopwatch at zero.
     pub fn new(inner: &'a mut T) -> Timed<'a, T> {
-        Timed {
-            inner,
-            nanoseconds: Vec::new(),
-        }
+        Timed { inner, nanoseconds: Vec::new() }
     }
 }
 

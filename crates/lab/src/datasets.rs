@@ -39,10 +39,9 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         }
         Command::Where { name } => {
             let dataset = find(name)?;
-            let path = dataset.locate().ok_or_else(|| DatasetError::Absent {
-                name: dataset.name.clone(),
-                help: dataset.help(),
-            })?;
+            let path = dataset
+                .locate()
+                .ok_or_else(|| DatasetError::Absent { name: dataset.name.clone(), help: dataset.help() })?;
             println!("{}", path.display());
         }
     }
@@ -155,10 +154,7 @@ pub fn find(name: &str) -> Result<Dataset, DatasetError> {
     let known = || all.iter().map(|dataset| dataset.name.clone()).collect();
     match all.iter().find(|dataset| dataset.name == name) {
         Some(dataset) => Ok(dataset.clone()),
-        None => Err(DatasetError::Unknown {
-            name: name.to_owned(),
-            known: known(),
-        }),
+        None => Err(DatasetError::Unknown { name: name.to_owned(), known: known() }),
     }
 }
 
@@ -172,11 +168,7 @@ pub fn roots() -> Vec<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     // An empty variable is no folder; it would mean the current one.
     let variable = std::env::var_os("SCALE_DATASETS").filter(|value| !value.is_empty());
-    variable
-        .map(PathBuf::from)
-        .into_iter()
-        .chain(workspace.map(|root| root.join("datasets/data")))
-        .collect()
+    variable.map(PathBuf::from).into_iter().chain(workspace.map(|root| root.join("datasets/data"))).collect()
 }
 
 /// A table of all data sets for people.
@@ -202,10 +194,7 @@ impl Dataset {
     }
 
     fn locate_in(&self, roots: &[PathBuf]) -> Option<PathBuf> {
-        roots
-            .iter()
-            .map(|root| root.join(&self.path))
-            .find(|path| path.exists())
+        roots.iter().map(|root| root.join(&self.path)).find(|path| path.exists())
     }
 
     /// Where it was looked for and how to get it.
@@ -219,10 +208,7 @@ impl Dataset {
             match self.download {
                 Download::Direct => {
                     let target = format!("datasets/data/{}", self.path);
-                    let _ = writeln!(
-                        text,
-                        "  curl --fail --location --create-dirs --output {target} {url}"
-                    );
+                    let _ = writeln!(text, "  curl --fail --location --create-dirs --output {target} {url}");
                 }
                 Download::Manual => {
                     let _ = writeln!(text, "  {url}");
@@ -276,21 +262,13 @@ pub enum Status {
 impl Report {
     /// How many files have wrong bytes.
     pub fn wrong(&self) -> usize {
-        self.lines
-            .iter()
-            .filter(|line| matches!(line.status, Status::Wrong { .. }))
-            .count()
+        self.lines.iter().filter(|line| matches!(line.status, Status::Wrong { .. })).count()
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Checked {
-            dataset,
-            path,
-            status,
-        } in &self.lines
-        {
+        for Checked { dataset, path, status } in &self.lines {
             write!(f, "{dataset:<15} ")?;
             let path = path.display();
             match status {
@@ -310,20 +288,12 @@ impl fmt::Display for Report {
 fn list_in(roots: &[PathBuf]) -> Result<String, DatasetError> {
     let mut text = format!("{:<15} {:<7} {:<9} {}\n", "name", "here", "download", "what");
     for dataset in manifest()? {
-        let here = if dataset.locate_in(roots).is_some() {
-            "yes"
-        } else {
-            "no"
-        };
+        let here = if dataset.locate_in(roots).is_some() { "yes" } else { "no" };
         let download = match dataset.download {
             Download::Direct => "direct",
             Download::Manual => "manual",
         };
-        let _ = writeln!(
-            text,
-            "{:<15} {here:<7} {download:<9} {}",
-            dataset.name, dataset.title
-        );
+        let _ = writeln!(text, "{:<15} {here:<7} {download:<9} {}", dataset.name, dataset.title);
     }
     Ok(text)
 }
@@ -331,17 +301,9 @@ fn list_in(roots: &[PathBuf]) -> Result<String, DatasetError> {
 fn verify_in(roots: &[PathBuf]) -> Result<Report, DatasetError> {
     let mut lines = Vec::new();
     for dataset in manifest()? {
-        let mut push = |path, status| {
-            lines.push(Checked {
-                dataset: dataset.name.clone(),
-                path,
-                status,
-            })
-        };
-        let Some((root, path)) = roots
-            .iter()
-            .map(|root| (root, root.join(&dataset.path)))
-            .find(|(_, path)| path.exists())
+        let mut push = |path, status| lines.push(Checked { dataset: dataset.name.clone(), path, status });
+        let Some((root, path)) =
+            roots.iter().map(|root| (root, root.join(&dataset.path))).find(|(_, path)| path.exists())
         else {
             push(PathBuf::from(&dataset.path), Status::Absent);
             continue;
@@ -353,14 +315,9 @@ fn verify_in(roots: &[PathBuf]) -> Result<Report, DatasetError> {
                 Some(known) => {
                     let found = sha256(&file)?;
                     match &known.excerpt {
-                        excerpt if found == known.sha256 => Status::Ok {
-                            excerpt: excerpt.clone(),
-                        },
+                        excerpt if found == known.sha256 => Status::Ok { excerpt: excerpt.clone() },
                         Some(_) => Status::Unchecked,
-                        None => Status::Wrong {
-                            expected: known.sha256.clone(),
-                            found,
-                        },
+                        None => Status::Wrong { expected: known.sha256.clone(), found },
                     }
                 }
             };
@@ -372,33 +329,20 @@ fn verify_in(roots: &[PathBuf]) -> Result<Report, DatasetError> {
 
 /// A file itself, or the files of a folder in order of their names.
 fn files(path: &Path) -> Result<Vec<PathBuf>, DatasetError> {
-    let error = |source| DatasetError::File {
-        file: path.to_owned(),
-        source,
-    };
+    let error = |source| DatasetError::File { file: path.to_owned(), source };
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let entries: Result<Vec<PathBuf>, io::Error> = path
-        .read_dir()
-        .map_err(error)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect();
-    let mut files: Vec<PathBuf> = entries
-        .map_err(error)?
-        .into_iter()
-        .filter(|path| path.is_file())
-        .collect();
+    let entries: Result<Vec<PathBuf>, io::Error> =
+        path.read_dir().map_err(error)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut files: Vec<PathBuf> = entries.map_err(error)?.into_iter().filter(|path| path.is_file()).collect();
     files.sort();
     Ok(files)
 }
 
 /// In pieces: a trace may be larger than the memory.
 fn sha256(path: &Path) -> Result<String, DatasetError> {
-    let error = |source| DatasetError::File {
-        file: path.to_owned(),
-        source,
-    };
+    let error = |source| DatasetError::File { file: path.to_owned(), source };
     let mut file = File::open(path).map_err(error)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
@@ -427,20 +371,11 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), all.len());
         for dataset in &all {
-            assert_eq!(
-                dataset.download == Download::Direct,
-                dataset.urls.len() == 1,
-                "{}",
-                dataset.name
-            );
+            assert_eq!(dataset.download == Download::Direct, dataset.urls.len() == 1, "{}", dataset.name);
             for file in &dataset.files {
                 assert!(file.path.starts_with(&dataset.path), "{}", file.path);
                 let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-                assert!(
-                    file.sha256.len() == 64 && file.sha256.bytes().all(hex),
-                    "{}",
-                    file.sha256
-                );
+                assert!(file.sha256.len() == 64 && file.sha256.bytes().all(hex), "{}", file.sha256);
             }
         }
     }
@@ -454,10 +389,7 @@ mod tests {
         );
         assert_eq!(locate("eua-site"), None);
         let help = find("eua-sites").expect("an entry").help();
-        assert!(
-            help.contains("curl --fail --location --create-dirs --output datasets/data/eua/"),
-            "{help}"
-        );
+        assert!(help.contains("curl --fail --location --create-dirs --output datasets/data/eua/"), "{help}");
         assert!(help.contains("licence: MIT"), "{help}");
     }
 
@@ -472,24 +404,12 @@ mod tests {
             path
         };
         let users = write(&second, "eua/users-melbcbd-generated.csv", "abc");
-        let day = write(
-            &second,
-            "huawei/private_dataset/requests_minute/day_000.csv",
-            "day,time\n",
-        );
-        let other = write(
-            &second,
-            "huawei/private_dataset/requests_minute/day_099.csv",
-            "day,time\n",
-        );
+        let day = write(&second, "huawei/private_dataset/requests_minute/day_000.csv", "day,time\n");
+        let other = write(&second, "huawei/private_dataset/requests_minute/day_099.csv", "day,time\n");
         let roots = [first, second];
         let report = verify_in(&roots).expect("a report");
         let status = |path: &Path| {
-            let line = report
-                .lines
-                .iter()
-                .find(|line| line.path == path)
-                .expect("a line");
+            let line = report.lines.iter().find(|line| line.path == path).expect("a line");
             line.status.clone()
         };
         // The SHA-256 of "abc" is an example of FIPS 180.
@@ -502,10 +422,7 @@ mod tests {
         assert_eq!(status(Path::new("eua/site-optus-melbCBD.csv")), Status::Absent);
         assert_eq!(report.wrong(), 1);
         let text = report.to_string();
-        assert!(
-            text.contains("eua-sites       absent     eua/site-optus-melbCBD.csv\n"),
-            "{text}"
-        );
+        assert!(text.contains("eua-sites       absent     eua/site-optus-melbCBD.csv\n"), "{text}");
         let list = list_in(&roots).expect("a list");
         assert!(list.contains("eua-users       yes     direct "), "{list}");
         assert!(list.contains("eua-sites       no      direct "), "{list}");
@@ -519,11 +436,7 @@ mod tests {
         };
         let report = verify_in(&[root]).expect("a report");
         assert_eq!(report.wrong(), 0, "{report}");
-        let sites = report
-            .lines
-            .iter()
-            .find(|line| line.dataset == "eua-sites")
-            .expect("a line");
+        let sites = report.lines.iter().find(|line| line.dataset == "eua-sites").expect("a line");
         assert_eq!(sites.status, Status::Ok { excerpt: None });
         assert_eq!(locate("eua-sites"), Some(sites.path.clone()));
     }

@@ -93,11 +93,8 @@ pub fn over_seeds(
     sweep: &str,
     value: impl Fn(&Cell) -> Option<f64>,
 ) -> Option<Estimate> {
-    let values: Vec<f64> = records
-        .values(algorithm, sweep, value)
-        .into_iter()
-        .map(|(_, value)| value)
-        .collect();
+    let values: Vec<f64> =
+        records.values(algorithm, sweep, value).into_iter().map(|(_, value)| value).collect();
     bootstrap_mean_ci(&values, LEVEL, RESAMPLES, BOOTSTRAP_SEED)
 }
 
@@ -171,16 +168,10 @@ impl Figure {
 
     /// Writes `<name>.svg` and `<name>.png` (two pixels a unit) into `folder`, and returns their paths.
     pub fn write(&self, folder: &Path) -> Result<[PathBuf; 2], DrawError> {
-        fs::create_dir_all(folder).map_err(|source| DrawError::Io {
-            file: folder.to_path_buf(),
-            source,
-        })?;
+        fs::create_dir_all(folder).map_err(|source| DrawError::Io { file: folder.to_path_buf(), source })?;
         let [svg, png] = ["svg", "png"].map(|ending| folder.join(format!("{}.{ending}", self.name)));
         let half = folder.join(format!(".{}.{}.half.svg", self.name, std::process::id()));
-        let io = |source| DrawError::Io {
-            file: svg.clone(),
-            source,
-        };
+        let io = |source| DrawError::Io { file: svg.clone(), source };
         fs::write(&half, self.svg()?).map_err(io)?;
         fs::rename(&half, &svg).map_err(io)?;
         self.scene.write_png(&png)?;
@@ -245,10 +236,7 @@ fn head(scene: &mut Scene, title: &str, caption: &Caption) -> f64 {
         scene.bold((MARGIN, y), &line, TEXT + 1.0, Align::Left, INK);
         y += 18.0;
     }
-    for source in [
-        format!("experiment: {}", caption.experiment),
-        format!("data: {}", caption.data),
-    ] {
+    for source in [format!("experiment: {}", caption.experiment), format!("data: {}", caption.data)] {
         for line in wrap(&source, SMALL, false, WIDTH - 2.0 * MARGIN) {
             scene.text((MARGIN, y), &line, SMALL, Align::Left, FAINT);
             y += 15.0;
@@ -292,18 +280,12 @@ fn intervals(series: &[Series], whiskers: &str) -> String {
 fn range(values: impl Iterator<Item = u64> + Clone) -> String {
     let text = |value: Option<u64>| axis::number(value.unwrap_or(0) as f64);
     let (low, high) = (values.clone().min(), values.max());
-    if low == high {
-        text(low)
-    } else {
-        format!("{} to {}", text(low), text(high))
-    }
+    if low == high { text(low) } else { format!("{} to {}", text(low), text(high)) }
 }
 
 /// The widest label, but never more than two fifths of the page.
 fn label_width(series: &[Series]) -> f64 {
-    let widths = series
-        .iter()
-        .map(|s| text::text_width(&s.style.label, SMALL, false));
+    let widths = series.iter().map(|s| text::text_width(&s.style.label, SMALL, false));
     widths.fold(0.0, f64::max).min(0.4 * WIDTH)
 }
 

@@ -48,13 +48,8 @@ pub enum Figure {
 
 impl Figure {
     /// All kinds, in the paper's order.
-    pub const ALL: [Figure; 5] = [
-        Figure::Map,
-        Figure::Cdf,
-        Figure::Percentiles,
-        Figure::Violations,
-        Figure::DecisionTime,
-    ];
+    pub const ALL: [Figure; 5] =
+        [Figure::Map, Figure::Cdf, Figure::Percentiles, Figure::Violations, Figure::DecisionTime];
 
     /// Its number in the paper, from 1.
     pub fn number(self) -> usize {
@@ -141,10 +136,7 @@ impl Experiment {
             !name.is_empty() && name.chars().all(safe),
             "name: {name:?}: expected lower-case letters, digits and -"
         );
-        ensure!(
-            !experiment.algorithms.is_empty(),
-            "algorithms: expected at least one"
-        );
+        ensure!(!experiment.algorithms.is_empty(), "algorithms: expected at least one");
         for (index, name) in experiment.algorithms.iter().enumerate() {
             roster::find(name).map_err(|error| anyhow!("algorithms[{index}]: {error}"))?;
             ensure!(
@@ -154,10 +146,7 @@ impl Experiment {
         }
         ensure!(!experiment.seeds.is_empty(), "seeds: expected at least one");
         for (index, seed) in experiment.seeds.iter().enumerate() {
-            ensure!(
-                !experiment.seeds[..index].contains(seed),
-                "seeds[{index}]: {seed} stands there twice"
-            );
+            ensure!(!experiment.seeds[..index].contains(seed), "seeds[{index}]: {seed} stands there twice");
         }
         experiment.scenarios()?;
         Ok(experiment)
@@ -174,10 +163,8 @@ impl Experiment {
         ensure!(!sweep.values.is_empty(), "sweep.values: expected at least one");
         let varied = sweep.values.iter().map(|&value| {
             let label = format!("{}={value}", sweep.parameter);
-            let scenario = self
-                .scenario
-                .with(&sweep.parameter, value)
-                .with_context(|| format!("sweep: {label}"))?;
+            let scenario =
+                self.scenario.with(&sweep.parameter, value).with_context(|| format!("sweep: {label}"))?;
             Ok((label, scenario))
         });
         varied.collect()
@@ -188,12 +175,7 @@ impl Experiment {
     /// # Errors
     /// As [`Scenario::build`].
     pub fn build(&self) -> Result<Vec<Point>> {
-        let build = |(label, scenario): (String, Scenario)| {
-            Ok(Point {
-                built: scenario.build()?,
-                label,
-            })
-        };
+        let build = |(label, scenario): (String, Scenario)| Ok(Point { built: scenario.build()?, label });
         self.scenarios()?.into_iter().map(build).collect()
     }
 }
@@ -207,9 +189,7 @@ impl Scenario {
         let mut root = toml::Value::try_from(self)?;
         let mut place = &mut root;
         for key in parameter.split('.') {
-            place = place
-                .get_mut(key)
-                .ok_or_else(|| anyhow!("{parameter}: the scenario has no {key:?}"))?;
+            place = place.get_mut(key).ok_or_else(|| anyhow!("{parameter}: the scenario has no {key:?}"))?;
         }
         *place = match place {
             toml::Value::Integer(_) if value.fract() == 0.0 => toml::Value::Integer(value as i64),

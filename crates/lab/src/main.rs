@@ -80,8 +80,7 @@ struct Threads {
 
 impl Threads {
     fn count(&self) -> usize {
-        self.threads
-            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
     }
 }
 
@@ -167,31 +166,12 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<()> {
     match command {
         Command::List => list(),
-        Command::Reproduce(ReproduceArgs {
-            figures,
-            quick,
-            out,
-            golden,
-            threads,
-        }) => {
-            let figures = if figures.is_empty() {
-                Figure::ALL.to_vec()
-            } else {
-                figures
-            };
-            reproduce::reproduce(&Reproduce {
-                figures,
-                quick,
-                out: out.clone(),
-                threads: threads.count(),
-            })?;
+        Command::Reproduce(ReproduceArgs { figures, quick, out, golden, threads }) => {
+            let figures = if figures.is_empty() { Figure::ALL.to_vec() } else { figures };
+            reproduce::reproduce(&Reproduce { figures, quick, out: out.clone(), threads: threads.count() })?;
             golden.map_or(Ok(()), |golden| compare(&golden, &out))
         }
-        Command::Measure(ExperimentArgs {
-            experiment,
-            out,
-            threads,
-        }) => {
+        Command::Measure(ExperimentArgs { experiment, out, threads }) => {
             let experiment = load(&experiment)?;
             let records = measure::measure(&experiment, &out, threads.count())?;
             println!(
@@ -299,12 +279,7 @@ impl Observer for Catch {
 
 fn export(arguments: &ExportArgs) -> Result<()> {
     let entry = roster::find(&arguments.algorithm).map_err(|error| anyhow!(error))?;
-    let extension = arguments
-        .to
-        .extension()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let extension = arguments.to.extension().unwrap_or_default().to_string_lossy().into_owned();
     ensure!(
         ["json", "mps", "lp"].contains(&extension.as_str()),
         "--to {}: expected a file that ends in .json, .mps or .lp",
@@ -313,10 +288,7 @@ fn export(arguments: &ExportArgs) -> Result<()> {
     let (_, built) = first_point(&arguments.experiment)?;
     let generated = built.workload(arguments.seed)?;
     let config = built.sim(generated.warmup_until);
-    let mut catch = Catch {
-        skip: arguments.batch,
-        caught: None,
-    };
+    let mut catch = Catch { skip: arguments.batch, caught: None };
     match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
         Algorithm::Scheduler(mut scheduler) => {
             let policy = Policy::Scheduler(scheduler.as_mut());
@@ -327,21 +299,15 @@ fn export(arguments: &ExportArgs) -> Result<()> {
             simulate(&built.platform, &generated.workload, &config, policy, &mut catch)?;
         }
     }
-    let instance = catch
-        .caught
-        .ok_or_else(|| anyhow!("--batch {}: the run has fewer batches", arguments.batch))?;
+    let instance =
+        catch.caught.ok_or_else(|| anyhow!("--batch {}: the run has fewer batches", arguments.batch))?;
     let text = match extension.as_str() {
         "json" => instance.to_json(),
         "mps" => LinearProgram::of(&instance.problem()).to_mps(),
         _ => LinearProgram::of(&instance.problem()).to_lp(),
     };
     std::fs::write(&arguments.to, text).with_context(|| format!("{}", arguments.to.display()))?;
-    println!(
-        "{}: {} requests at {}",
-        arguments.to.display(),
-        instance.requests.len(),
-        instance.state.time
-    );
+    println!("{}: {} requests at {}", arguments.to.display(), instance.requests.len(), instance.state.time);
     Ok(())
 }
 
@@ -379,11 +345,7 @@ impl scale_model::Scheduler for Boxed {
 fn print_solution(problem: &BatchProblem<'_>, solution: &Solution) {
     let evaluation = evaluate(problem, &solution.placement);
     println!("request  node  container  cold_ms  comp_ms  comm_ms  wait_ms  total_ms  slo_ms");
-    let rows = problem
-        .requests
-        .iter()
-        .zip(&solution.placement.decisions)
-        .zip(&evaluation.latencies);
+    let rows = problem.requests.iter().zip(&solution.placement.decisions).zip(&evaluation.latencies);
     for ((request, decision), latency) in rows {
         let (node, container) = match decision {
             Decision::Run { node, container } => {
@@ -407,9 +369,7 @@ fn print_solution(problem: &BatchProblem<'_>, solution: &Solution) {
         solution.objective,
         evaluation.late,
         evaluation.deferred,
-        solution
-            .bound
-            .map_or("none".into(), |bound| format!("{bound:.3} ms")),
+        solution.bound.map_or("none".into(), |bound| format!("{bound:.3} ms")),
         solution.proof,
         solution.stop
     );

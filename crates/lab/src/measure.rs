@@ -38,11 +38,7 @@ pub fn measure(experiment: &Experiment, out: &Path, threads: usize) -> Result<Re
     let groups: Vec<Group> = points
         .iter()
         .flat_map(|point| {
-            experiment.seeds.iter().map(|&seed| Group {
-                point,
-                seed,
-                generated: OnceLock::new(),
-            })
+            experiment.seeds.iter().map(|&seed| Group { point, seed, generated: OnceLock::new() })
         })
         .collect();
     let mut jobs = Vec::new();
@@ -87,8 +83,7 @@ pub fn measure(experiment: &Experiment, out: &Path, threads: usize) -> Result<Re
     let progress = Progress::new(&format!("{}: time", experiment.name), jobs.len());
     for (job, cell) in jobs.iter().zip(&mut cells) {
         if cell.timing.decision_us_mean.is_none() && experiment.timing_requests > 0 {
-            job.time(cell, experiment.timing_requests)
-                .with_context(|| job.name())?;
+            job.time(cell, experiment.timing_requests).with_context(|| job.name())?;
             record::save(out, cell)?;
         }
         progress.step(&job.name());
@@ -108,9 +103,8 @@ struct Group<'a> {
 
 impl Group<'_> {
     fn generated(&self) -> Result<&Generated> {
-        let made = self
-            .generated
-            .get_or_init(|| self.point.built.workload(self.seed).map_err(|e| format!("{e:#}")));
+        let made =
+            self.generated.get_or_init(|| self.point.built.workload(self.seed).map_err(|e| format!("{e:#}")));
         made.as_ref().map_err(|error| anyhow!("{error}"))
     }
 }
@@ -136,27 +130,14 @@ impl Job<'_> {
 
     fn time(&self, cell: &mut Cell, requests: usize) -> Result<()> {
         let built = &self.group.point.built;
-        let Generated {
-            workload,
-            warmup_until,
-            ..
-        } = self.group.generated()?;
+        let Generated { workload, warmup_until, .. } = self.group.generated()?;
         let head = head(workload, *warmup_until, requests);
         let start = clock::now();
-        let mut nanoseconds = time(
-            &built.platform,
-            &head,
-            &built.sim(*warmup_until),
-            self.entry,
-            self.group.seed,
-        )?;
+        let mut nanoseconds =
+            time(&built.platform, &head, &built.sim(*warmup_until), self.entry, self.group.seed)?;
         let wall = start.elapsed();
         // The first decisions find cold caches and untrained branch predictors: the warm-up is not counted here either.
-        let warm = head
-            .requests
-            .iter()
-            .filter(|request| request.arrival < *warmup_until)
-            .count();
+        let warm = head.requests.iter().filter(|request| request.arrival < *warmup_until).count();
         nanoseconds.drain(..warm.min(nanoseconds.len()));
         nanoseconds.sort_by(f64::total_cmp);
         let microseconds = |value: Option<f64>| value.map(|nanoseconds| nanoseconds / 1000.0);
@@ -176,15 +157,9 @@ impl Job<'_> {
 
 /// The warm-up and the first `requests` requests after it.
 fn head(workload: &Workload, warmup_until: Time, requests: usize) -> Workload {
-    let warm = workload
-        .requests
-        .iter()
-        .filter(|request| request.arrival < warmup_until)
-        .count();
+    let warm = workload.requests.iter().filter(|request| request.arrival < warmup_until).count();
     let end = workload.requests.len().min(warm + requests);
-    Workload {
-        requests: workload.requests[..end].to_vec(),
-    }
+    Workload { requests: workload.requests[..end].to_vec() }
 }
 
 /// A run and what it showed.
@@ -206,11 +181,7 @@ pub struct Played {
 /// # Errors
 /// If the algorithm breaks a rule, or the simulator disagrees with the closed form.
 pub fn play(built: &Built, generated: &Generated, entry: &Entry, seed: u64) -> Result<Played> {
-    let Generated {
-        workload,
-        warmup_until,
-        ..
-    } = generated;
+    let Generated { workload, warmup_until, .. } = generated;
     let mut witness = Witness::default();
     let config = built.sim(*warmup_until);
     let summary = run(&built.platform, workload, &config, entry, seed, &mut witness)?;
@@ -242,20 +213,12 @@ fn run(
     observer: &mut dyn Observer,
 ) -> Result<Summary, SimError> {
     match algorithm(entry, seed) {
-        Algorithm::Scheduler(mut scheduler) => simulate(
-            platform,
-            workload,
-            config,
-            Policy::Scheduler(scheduler.as_mut()),
-            observer,
-        ),
-        Algorithm::Solver(mut solver, budget) => simulate(
-            platform,
-            workload,
-            config,
-            Policy::Solver(solver.as_mut(), budget),
-            observer,
-        ),
+        Algorithm::Scheduler(mut scheduler) => {
+            simulate(platform, workload, config, Policy::Scheduler(scheduler.as_mut()), observer)
+        }
+        Algorithm::Solver(mut solver, budget) => {
+            simulate(platform, workload, config, Policy::Solver(solver.as_mut(), budget), observer)
+        }
     }
 }
 
@@ -275,13 +238,7 @@ fn time(
         }
         Algorithm::Solver(mut solver, budget) => {
             let mut timed = Timed::new(solver.as_mut() as &mut dyn Solver);
-            simulate(
-                platform,
-                workload,
-                config,
-                Policy::Solver(&mut timed, budget),
-                &mut (),
-            )?;
+            simulate(platform, workload, config, Policy::Solver(&mut timed, budget), &mut ())?;
             Ok(timed.nanoseconds)
         }
     }
@@ -304,22 +261,14 @@ impl Observer for Witness {
                 self.objection = Some(format!("{}: not allowed: {violation}", problem.now()));
             }
             let closed = evaluate(problem, &placement);
-            if !closed
-                .latencies
-                .iter()
-                .eq(outcomes.iter().map(|outcome| &outcome.latency))
-            {
-                self.objection = Some(format!(
-                    "{}: the simulator's latencies differ from evaluate's",
-                    problem.now()
-                ));
+            if !closed.latencies.iter().eq(outcomes.iter().map(|outcome| &outcome.latency)) {
+                self.objection =
+                    Some(format!("{}: the simulator's latencies differ from evaluate's", problem.now()));
             }
         }
         if measured {
-            self.not_cheapest += outcomes
-                .iter()
-                .filter(|outcome| not_cheapest(problem, outcome))
-                .count() as u64;
+            self.not_cheapest +=
+                outcomes.iter().filter(|outcome| not_cheapest(problem, outcome)).count() as u64;
         }
     }
 
@@ -356,14 +305,7 @@ fn not_cheapest(problem: &BatchProblem<'_>, outcome: &Outcome) -> bool {
 
 impl Played {
     fn into_cell(self, key: &Key, built: &Built, build: &Build) -> Cell {
-        let Played {
-            summary,
-            latencies,
-            cdf,
-            not_cheapest,
-            cores,
-            memory_mb,
-        } = self;
+        let Played { summary, latencies, cdf, not_cheapest, cores, memory_mb } = self;
         let share = |count: u64, of: u64| (of > 0).then(|| count as f64 / of as f64);
         let mean = |sum: f64| (summary.measured > 0).then(|| sum / summary.measured as f64);
         let utilisation = |busy: f64, capacity: f64| {
@@ -450,10 +392,7 @@ impl Build {
     }
 
     fn provenance(&self) -> record::Provenance {
-        record::Provenance {
-            revision: self.revision.clone(),
-            toolchain: self.toolchain.clone(),
-        }
+        record::Provenance { revision: self.revision.clone(), toolchain: self.toolchain.clone() }
     }
 }
 
@@ -464,10 +403,7 @@ fn forget_other_builds(out: &Path, experiment: &Experiment, build: &Build) -> Re
     let cells = folder.join("cells");
     let found = std::fs::read_to_string(&stamp).unwrap_or_default();
     if found.trim() != build.program && cells.exists() {
-        tracing::info!(
-            "{}: recorded by another build of this program: measuring again",
-            cells.display()
-        );
+        tracing::info!("{}: recorded by another build of this program: measuring again", cells.display());
         std::fs::remove_dir_all(&cells).with_context(|| format!("{}", cells.display()))?;
     }
     std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
@@ -502,12 +438,7 @@ impl Progress {
                 ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
             )
         });
-        Progress {
-            bar,
-            name: name.into(),
-            total,
-            done: Default::default(),
-        }
+        Progress { bar, name: name.into(), total, done: Default::default() }
     }
 
     fn step(&self, what: &str) {
@@ -535,13 +466,7 @@ impl Progress {
 impl Played {
     /// A few lines for people.
     pub fn text(&self) -> String {
-        let Played {
-            summary,
-            latencies,
-            not_cheapest,
-            cores,
-            ..
-        } = self;
+        let Played { summary, latencies, not_cheapest, cores, .. } = self;
         let number = |value: Option<f64>| value.map_or("none".into(), |value| format!("{value:.2}"));
         let percent =
             |value: Option<f64>| value.map_or("none".into(), |value| format!("{:.2} %", 100.0 * value));

@@ -224,10 +224,7 @@ impl Row {
 
     /// What built the program that measured it.
     pub fn provenance(&self) -> Provenance {
-        Provenance {
-            revision: self.revision.clone(),
-            toolchain: self.toolchain.clone(),
-        }
+        Provenance { revision: self.revision.clone(), toolchain: self.toolchain.clone() }
     }
 
     /// The first value that contradicts the others: `(column, value, expectation)`.
@@ -235,21 +232,11 @@ impl Row {
     /// The parts must add up to the latency (a report without its queue makes overload look healthy), and percentiles
     /// must rise.
     fn contradiction(&self) -> Option<Contradiction> {
-        let places = self
-            .finished
-            .checked_add(self.rejected)
-            .and_then(|sum| sum.checked_add(self.still));
+        let places = self.finished.checked_add(self.rejected).and_then(|sum| sum.checked_add(self.still));
         if places != Some(self.requests) {
-            return Some(contradiction(
-                "requests",
-                self.requests,
-                "finished + rejected + still",
-            ));
+            return Some(contradiction("requests", self.requests, "finished + rejected + still"));
         }
-        let at_most_all = [
-            ("slo_violations", self.slo_violations),
-            ("cold_starts", self.cold_starts),
-        ];
+        let at_most_all = [("slo_violations", self.slo_violations), ("cold_starts", self.cold_starts)];
         if let Some((column, value)) = at_most_all.into_iter().find(|(_, value)| *value > self.requests) {
             return Some(contradiction(column, value, "at most `requests`"));
         }
@@ -275,18 +262,9 @@ impl Row {
             return Some(contradiction(column, value, "a number not below 0"));
         }
         if let Some(value) = self.objective_mean.filter(|value| !value.is_finite()) {
-            return Some(contradiction(
-                "objective_mean",
-                value,
-                "a finite number, or nothing",
-            ));
+            return Some(contradiction("objective_mean", value, "a finite number, or nothing"));
         }
-        let parts = [
-            self.cold_ms_mean,
-            self.comp_ms_mean,
-            self.comm_ms_mean,
-            self.wait_ms_mean,
-        ];
+        let parts = [self.cold_ms_mean, self.comp_ms_mean, self.comm_ms_mean, self.wait_ms_mean];
         if let (Some(mean), [Some(cold), Some(comp), Some(comm), Some(wait)]) = (self.latency_ms_mean, parts)
         {
             let sum = cold + comp + comm + wait;
@@ -320,17 +298,11 @@ impl TimingRow {
     }
 
     fn contradiction(&self) -> Option<Contradiction> {
-        let times = [
-            ("decision_us_mean", self.decision_us_mean),
-            ("wall_s", self.wall_s),
-        ];
+        let times = [("decision_us_mean", self.decision_us_mean), ("wall_s", self.wall_s)];
         if let Some((column, value)) = outside(&times, 0.0..=f64::MAX) {
             return Some(contradiction(column, value, "a number not below 0"));
         }
-        rising(&[
-            ("decision_us_p50", self.decision_us_p50),
-            ("decision_us_p99", self.decision_us_p99),
-        ])
+        rising(&[("decision_us_p50", self.decision_us_p50), ("decision_us_p99", self.decision_us_p99)])
     }
 }
 
@@ -344,9 +316,7 @@ fn contradiction(column: &'static str, value: impl ToString, expected: &str) -> 
 type Named = (&'static str, Option<f64>);
 
 fn outside(values: &[Named], range: std::ops::RangeInclusive<f64>) -> Option<(&'static str, f64)> {
-    values
-        .iter()
-        .find_map(|(column, value)| value.filter(|v| !range.contains(v)).map(|v| (*column, v)))
+    values.iter().find_map(|(column, value)| value.filter(|v| !range.contains(v)).map(|v| (*column, v)))
 }
 
 fn rising(values: &[Named]) -> Option<Contradiction> {
@@ -364,11 +334,7 @@ fn rising(values: &[Named]) -> Option<Contradiction> {
 impl Key {
     /// The cell's file name without its ending: readable, and safe and unique on every file system.
     pub fn id(&self) -> String {
-        let sweep = if self.sweep.is_empty() {
-            String::new()
-        } else {
-            format!("_{}", self.sweep)
-        };
+        let sweep = if self.sweep.is_empty() { String::new() } else { format!("_{}", self.sweep) };
         let plain = format!("{}{sweep}_seed{}", self.algorithm, self.seed);
         let safe: String = plain.chars().map(|c| if is_safe(c) { c } else { '-' }).collect();
         // An underscore inside a name could make two cells one, and some file systems ignore case.
@@ -379,12 +345,7 @@ impl Key {
         hasher.update(self.algorithm.as_bytes());
         hasher.update([0]);
         hasher.update(self.sweep.as_bytes());
-        let hash: String = hasher
-            .finalize()
-            .iter()
-            .take(4)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash: String = hasher.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         format!("{}_{hash}", safe.chars().take(100).collect::<String>())
     }
 
@@ -419,16 +380,10 @@ fn is_safe(c: char) -> bool {
 pub fn sweep_order(a: &str, b: &str) -> Ordering {
     let split = |label: &str| {
         let (name, value) = label.rsplit_once('=').unwrap_or(("", label));
-        (
-            name.to_string(),
-            value.trim().parse::<f64>().unwrap_or(f64::INFINITY),
-        )
+        (name.to_string(), value.trim().parse::<f64>().unwrap_or(f64::INFINITY))
     };
     let ((name_a, value_a), (name_b, value_b)) = (split(a), split(b));
-    name_a
-        .cmp(&name_b)
-        .then(value_a.total_cmp(&value_b))
-        .then(a.cmp(b))
+    name_a.cmp(&name_b).then(value_a.total_cmp(&value_b)).then(a.cmp(b))
 }
 
 /// Writes a cell below `<out>/records/`. The row appears last, so a kill leaves a whole cell or none.
@@ -438,10 +393,7 @@ pub fn save(out: &Path, cell: &Cell) -> Result<(), RecordError> {
     // A cell that is measured again must not pass for whole while its parts change.
     match fs::remove_file(&files.row) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-            return Err(RecordError::Io {
-                file: files.row,
-                source,
-            });
+            return Err(RecordError::Io { file: files.row, source });
         }
         _ => {}
     }
@@ -489,17 +441,13 @@ impl Records {
     /// Only the cells with these keys: without what an earlier version of the experiment left behind.
     pub fn select(&self, keys: &[Key]) -> Records {
         let wanted = |cell: &&Cell| keys.contains(&cell.row.key());
-        Records {
-            cells: self.cells.iter().filter(wanted).cloned().collect(),
-        }
+        Records { cells: self.cells.iter().filter(wanted).cloned().collect() }
     }
 
     /// Only the cells of one experiment.
     pub fn of_experiment(&self, experiment: &str) -> Records {
         let wanted = |cell: &&Cell| cell.row.experiment == experiment;
-        Records {
-            cells: self.cells.iter().filter(wanted).cloned().collect(),
-        }
+        Records { cells: self.cells.iter().filter(wanted).cloned().collect() }
     }
 
     /// Names of the experiments, ascending.
@@ -527,9 +475,7 @@ impl Records {
 
     /// The cells of one algorithm at one sweep point, by seed.
     pub fn cells_of(&self, algorithm: &str, sweep: &str) -> impl Iterator<Item = &Cell> {
-        self.cells
-            .iter()
-            .filter(move |cell| cell.row.algorithm == algorithm && cell.row.sweep == sweep)
+        self.cells.iter().filter(move |cell| cell.row.algorithm == algorithm && cell.row.sweep == sweep)
     }
 
     /// One value a seed, where it is present: `records.values("hermod", "", |cell| cell.row.latency_ms_p99)`.
@@ -539,18 +485,15 @@ impl Records {
         sweep: &str,
         value: impl Fn(&Cell) -> Option<f64>,
     ) -> Vec<(u64, f64)> {
-        self.cells_of(algorithm, sweep)
-            .filter_map(|cell| value(cell).map(|v| (cell.row.seed, v)))
-            .collect()
+        self.cells_of(algorithm, sweep).filter_map(|cell| value(cell).map(|v| (cell.row.seed, v))).collect()
     }
 
     /// The latencies of all seeds together.
     pub fn pooled_cdf(&self, algorithm: &str, sweep: &str) -> Cdf {
-        self.cells_of(algorithm, sweep)
-            .fold(Cdf::new(), |mut pooled, cell| {
-                pooled.pool(&cell.cdf);
-                pooled
-            })
+        self.cells_of(algorithm, sweep).fold(Cdf::new(), |mut pooled, cell| {
+            pooled.pool(&cell.cdf);
+            pooled
+        })
     }
 }
 
@@ -558,12 +501,7 @@ impl Records {
 pub fn write_tables(out: &Path, records: &Records) -> Result<Vec<PathBuf>, RecordError> {
     let mut written = Vec::new();
     for experiment in records.experiments() {
-        let cells = || {
-            records
-                .cells
-                .iter()
-                .filter(|cell| cell.row.experiment == experiment)
-        };
+        let cells = || records.cells.iter().filter(|cell| cell.row.experiment == experiment);
         let directory = out.join("records").join(experiment);
         let row = directory.join(format!("{experiment}.csv"));
         write_atomically(&row, &table_text(&row, cells().map(|cell| &cell.row))?)?;
@@ -605,12 +543,7 @@ impl fmt::Display for Difference {
         match self {
             Difference::Missing { cell } => write!(f, "{cell}: in the golden table only"),
             Difference::Unexpected { cell } => write!(f, "{cell}: not in the golden table"),
-            Difference::Value {
-                cell,
-                column,
-                golden,
-                ours,
-            } => {
+            Difference::Value { cell, column, golden, ours } => {
                 write!(f, "{cell}: {column} is `{ours}`, golden `{golden}`")
             }
         }
@@ -637,12 +570,7 @@ pub fn compare(
         for ((column, golden), (_, ours)) in golden_values.iter().zip(our_values) {
             if !same(golden, ours, relative_tolerance) {
                 let (column, golden, ours) = (column.clone(), golden.clone(), ours.clone());
-                differences.push(Difference::Value {
-                    cell: cell.clone(),
-                    column,
-                    golden,
-                    ours,
-                });
+                differences.push(Difference::Value { cell: cell.clone(), column, golden, ours });
             }
         }
     }
@@ -662,10 +590,8 @@ fn index<'a>(file: &Path, rows: impl IntoIterator<Item = &'a Row>) -> Result<Ind
         let header = reader.headers().map_err(|e| csv_error(file, e, None))?.clone();
         for values in reader.records() {
             let values = values.map_err(|e| csv_error(file, e, None))?;
-            let columns = header
-                .iter()
-                .zip(&values)
-                .filter(|(column, _)| !["revision", "toolchain"].contains(column));
+            let columns =
+                header.iter().zip(&values).filter(|(column, _)| !["revision", "toolchain"].contains(column));
             index.insert(
                 row.key().to_string(),
                 columns.map(|(c, v)| (c.to_string(), v.to_string())).collect(),
@@ -694,21 +620,13 @@ struct Files {
 
 impl Files {
     fn of(out: &Path, key: &Key) -> Files {
-        let stem = out
-            .join("records")
-            .join(&key.experiment)
-            .join("cells")
-            .join(key.id());
+        let stem = out.join("records").join(&key.experiment).join("cells").join(key.id());
         Files::with_stem(&stem.to_string_lossy())
     }
 
     fn with_stem(stem: &str) -> Files {
         let file = |ending: &str| PathBuf::from(format!("{stem}.{ending}"));
-        Files {
-            row: file("csv"),
-            cdf: file("cdf.csv"),
-            timing: file("timing.csv"),
-        }
+        Files { row: file("csv"), cdf: file("cdf.csv"), timing: file("timing.csv") }
     }
 
     /// The files of the cell whose row this is; `None` if the path is no row.
@@ -723,11 +641,7 @@ impl Files {
 fn load(files: &Files) -> Result<Cell, RecordError> {
     let row: Row = read_single(&files.row)?;
     let timing: TimingRow = read_single(&files.timing)?;
-    let cell = Cell {
-        row,
-        cdf: read_cdf(&files.cdf)?,
-        timing,
-    };
+    let cell = Cell { row, cdf: read_cdf(&files.cdf)?, timing };
     check(files, &cell)?;
     Ok(cell)
 }
@@ -735,42 +649,21 @@ fn load(files: &Files) -> Result<Cell, RecordError> {
 /// The three parts of a cell agree with each other and within themselves.
 fn check(files: &Files, cell: &Cell) -> Result<(), RecordError> {
     let Cell { row, cdf, timing } = cell;
-    for (file, contradiction) in [
-        (&files.row, row.contradiction()),
-        (&files.timing, timing.contradiction()),
-    ] {
+    for (file, contradiction) in [(&files.row, row.contradiction()), (&files.timing, timing.contradiction())]
+    {
         if let Some((column, value, expected)) = contradiction {
             let (file, column) = (file.clone(), column.to_string());
-            return Err(RecordError::Value {
-                file,
-                line: 2,
-                column,
-                value,
-                expected,
-            });
+            return Err(RecordError::Value { file, line: 2, column, value, expected });
         }
     }
     if timing.key() != row.key() {
-        let (found, expected) = (
-            format!("timings of {}", timing.key()),
-            format!("those of {}", row.key()),
-        );
-        return Err(RecordError::Shape {
-            file: files.timing.clone(),
-            line: 2,
-            found,
-            expected,
-        });
+        let (found, expected) = (format!("timings of {}", timing.key()), format!("those of {}", row.key()));
+        return Err(RecordError::Shape { file: files.timing.clone(), line: 2, found, expected });
     }
     if !(row.finished..=row.requests).contains(&cdf.total()) {
         let found = format!("{} latencies", cdf.total());
         let expected = format!("one a request: {} finished of {}", row.finished, row.requests);
-        return Err(RecordError::Shape {
-            file: files.cdf.clone(),
-            line: 1,
-            found,
-            expected,
-        });
+        return Err(RecordError::Shape { file: files.cdf.clone(), line: 1, found, expected });
     }
     Ok(())
 }
@@ -831,18 +724,12 @@ fn read_cdf(file: &Path) -> Result<Cdf, RecordError> {
 }
 
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, RecordError> {
-    let io = |source| RecordError::Io {
-        file: directory.to_path_buf(),
-        source,
-    };
+    let io = |source| RecordError::Io { file: directory.to_path_buf(), source };
     let read = match fs::read_dir(directory) {
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(io)?,
     };
-    let mut paths = read
-        .map(|entry| entry.map(|e| e.path()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(io)?;
+    let mut paths = read.map(|entry| entry.map(|e| e.path())).collect::<Result<Vec<_>, _>>().map_err(io)?;
     paths.sort();
     Ok(paths)
 }
@@ -855,10 +742,7 @@ fn table_text<'a, T: Serialize + 'a>(
     for row in rows {
         writer.serialize(row).map_err(|e| csv_error(file, e, None))?;
     }
-    writer.into_inner().map_err(|e| RecordError::Io {
-        file: file.to_path_buf(),
-        source: e.into_error(),
-    })
+    writer.into_inner().map_err(|e| RecordError::Io { file: file.to_path_buf(), source: e.into_error() })
 }
 
 fn read_single<T: DeserializeOwned>(file: &Path) -> Result<T, RecordError> {
@@ -875,22 +759,14 @@ fn read_single<T: DeserializeOwned>(file: &Path) -> Result<T, RecordError> {
 }
 
 fn read_table<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, RecordError> {
-    let text = fs::read(file).map_err(|source| RecordError::Io {
-        file: file.to_path_buf(),
-        source,
-    })?;
+    let text = fs::read(file).map_err(|source| RecordError::Io { file: file.to_path_buf(), source })?;
     let mut reader = csv::Reader::from_reader(text.as_slice());
     let header = reader.headers().map_err(|e| csv_error(file, e, None))?.clone();
     let mut rows = Vec::new();
     let mut record = csv::StringRecord::new();
-    while reader
-        .read_record(&mut record)
-        .map_err(|e| csv_error(file, e, None))?
-    {
+    while reader.read_record(&mut record).map_err(|e| csv_error(file, e, None))? {
         rows.push(
-            record
-                .deserialize(Some(&header))
-                .map_err(|e| csv_error(file, e, Some((&header, &record))))?,
+            record.deserialize(Some(&header)).map_err(|e| csv_error(file, e, Some((&header, &record))))?,
         );
     }
     Ok(rows)
@@ -906,28 +782,20 @@ fn csv_error(
     let line = error.position().map_or(1, csv::Position::line);
     match error.into_kind() {
         csv::ErrorKind::Io(source) => RecordError::Io { file, source },
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => RecordError::Shape {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => RecordError::Shape {
             file,
             line,
             found: format!("{len} fields"),
             expected: format!("{expected_len} as in the header"),
         },
         csv::ErrorKind::Deserialize { err, .. } => {
-            let line = place
-                .and_then(|(_, record)| record.position())
-                .map_or(line, csv::Position::line);
+            let line = place.and_then(|(_, record)| record.position()).map_or(line, csv::Position::line);
             let field = err.field().and_then(|field| usize::try_from(field).ok());
             let text = |record: &csv::StringRecord| field.and_then(|f| record.get(f)).map(str::to_string);
             match place.and_then(|(header, record)| Some((text(header)?, text(record)?))) {
-                Some((column, value)) => RecordError::Value {
-                    file,
-                    line,
-                    column,
-                    value,
-                    expected: err.kind().to_string(),
-                },
+                Some((column, value)) => {
+                    RecordError::Value { file, line, column, value, expected: err.kind().to_string() }
+                }
                 None => RecordError::Shape {
                     file,
                     line,
@@ -947,10 +815,7 @@ fn csv_error(
 
 /// Writes beside the target and renames, so that a kill leaves the whole file or none.
 pub(crate) fn write_atomically(file: &Path, bytes: &[u8]) -> Result<(), RecordError> {
-    let io = |source| RecordError::Io {
-        file: file.to_path_buf(),
-        source,
-    };
+    let io = |source| RecordError::Io { file: file.to_path_buf(), source };
     if let Some(directory) = file.parent() {
         fs::create_dir_all(directory).map_err(io)?;
     }
@@ -1022,9 +887,7 @@ pub(crate) mod tests {
             wall_s: Some(0.25),
         };
         let mut cdf = Cdf::new();
-        [90.0, 90.0, 1500.0, f64::INFINITY]
-            .iter()
-            .for_each(|&latency| cdf.add(latency));
+        [90.0, 90.0, 1500.0, f64::INFINITY].iter().for_each(|&latency| cdf.add(latency));
         Cell { row, cdf, timing }
     }
 
@@ -1041,33 +904,15 @@ pub(crate) mod tests {
     #[test]
     fn cells_come_back_as_they_were_and_in_order() {
         let out = folder();
-        let cells = [
-            ("b", "load=10", 1),
-            ("a", "", 2),
-            ("b", "load=9.5", 11),
-            ("b", "load=9.5", 2),
-            ("a", "", 1),
-        ]
-        .map(|(algorithm, sweep, seed)| cell(algorithm, sweep, seed));
+        let cells =
+            [("b", "load=10", 1), ("a", "", 2), ("b", "load=9.5", 11), ("b", "load=9.5", 2), ("a", "", 1)]
+                .map(|(algorithm, sweep, seed)| cell(algorithm, sweep, seed));
         for cell in &cells {
             save(out.path(), cell).expect("saved");
         }
         let records = collect(out.path()).expect("collected");
-        let order: Vec<_> = records
-            .cells
-            .iter()
-            .map(|c| (c.row.sweep.as_str(), c.row.seed))
-            .collect();
-        assert_eq!(
-            order,
-            [
-                ("", 1),
-                ("", 2),
-                ("load=9.5", 2),
-                ("load=9.5", 11),
-                ("load=10", 1)
-            ]
-        );
+        let order: Vec<_> = records.cells.iter().map(|c| (c.row.sweep.as_str(), c.row.seed)).collect();
+        assert_eq!(order, [("", 1), ("", 2), ("load=9.5", 2), ("load=9.5", 11), ("load=10", 1)]);
         assert_eq!(records, Records::new(cells.to_vec()));
         assert_eq!(records.algorithms(), ["a", "b"]);
         assert_eq!(records.sweeps(), ["", "load=9.5", "load=10"]);
@@ -1106,9 +951,7 @@ pub(crate) mod tests {
         assert!(!reused(&|_, key| key.data = "EUA".to_string()));
         assert!(!reused(&|_, key| key.seed = 2));
         assert!(!reused(&|files, _| fs::remove_file(&files.cdf).expect("removed")));
-        assert!(!reused(
-            &|files, _| fs::remove_file(&files.timing).expect("removed")
-        ));
+        assert!(!reused(&|files, _| fs::remove_file(&files.timing).expect("removed")));
         assert!(!reused(&|files, _| edit(&files.row, ",100.0,", ",1oo,")));
         assert!(!reused(&|files, _| edit(&files.cdf, "90,2", "90,9")));
         assert!(!reused(&|files, _| edit(&files.timing, "abcdef", "abcdff")));
@@ -1132,10 +975,7 @@ pub(crate) mod tests {
         fs::write(files.row.with_file_name(".a_seed1.csv.7.half"), "experiment,sce").expect("written");
         assert_eq!(reusable(out.path(), &cell.row.key(), None), None);
         assert_eq!(collect(out.path()).expect("collected"), Records::default());
-        assert_eq!(
-            collect(&out.path().join("nothing")).expect("collected"),
-            Records::default()
-        );
+        assert_eq!(collect(&out.path().join("nothing")).expect("collected"), Records::default());
     }
 
     #[test]
@@ -1146,13 +986,7 @@ pub(crate) mod tests {
             save(out.path(), &cell).expect("saved");
             change(&Files::of(out.path(), &cell.row.key()));
             let error = collect(out.path()).expect_err("an error").to_string();
-            error.replace(
-                &out.path()
-                    .join("records/paper/cells/")
-                    .to_string_lossy()
-                    .to_string(),
-                "",
-            )
+            error.replace(&out.path().join("records/paper/cells/").to_string_lossy().to_string(), "")
         };
         let check = |change: &dyn Fn(&Files), wanted: &str| {
             let got = message(change);
@@ -1174,14 +1008,8 @@ pub(crate) mod tests {
             &|f| edit(&f.row, ",150.0,", ",80.0,"),
             "column `latency_ms_p95`: found `80`, expected at least `latency_ms_p50`, 90",
         );
-        check(
-            &|f| edit(&f.row, ",0.1,100.0,", ",0.1,90.0,"),
-            "the sum of cold, comp, comm and wait",
-        );
-        check(
-            &|f| edit(&f.row, "finished", "fnished"),
-            "line 2: unknown field `fnished`",
-        );
+        check(&|f| edit(&f.row, ",0.1,100.0,", ",0.1,90.0,"), "the sum of cold, comp, comm and wait");
+        check(&|f| edit(&f.row, "finished", "fnished"), "line 2: unknown field `fnished`");
         check(&|f| edit(&f.row, ",0.25,", ","), "fields, expected");
         check(
             &|f| edit(&f.cdf, "1500,3", "15oo,3"),
@@ -1195,14 +1023,8 @@ pub(crate) mod tests {
             &|f| edit(&f.cdf, "inf,4\n", "inf,5\n"),
             "5 latencies, expected one a request: 3 finished of 4",
         );
-        check(
-            &|f| fs::remove_file(&f.timing).expect("removed"),
-            "a_seed1.timing.csv: ",
-        );
-        check(
-            &|f| fs::write(&f.row, "").expect("written"),
-            "0 rows, expected one",
-        );
+        check(&|f| fs::remove_file(&f.timing).expect("removed"), "a_seed1.timing.csv: ");
+        check(&|f| fs::write(&f.row, "").expect("written"), "0 rows, expected one");
     }
 
     #[test]
@@ -1229,10 +1051,7 @@ pub(crate) mod tests {
             ("a_", "b"),
         ];
         let mut ids: Vec<String> = names.iter().map(|(a, s)| id(a, s).to_lowercase()).collect();
-        assert!(
-            ids.iter().all(|id| !id.contains('/') && !id.contains(':')),
-            "{ids:?}"
-        );
+        assert!(ids.iter().all(|id| !id.contains('/') && !id.contains(':')), "{ids:?}");
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), names.len(), "{ids:?}");
@@ -1247,11 +1066,8 @@ pub(crate) mod tests {
         ours.cells[0].row.revision = "another".to_string();
         ours.cells[0].row.latency_ms_p50 = Some(90.000001);
         ours.cells[0].row.evictions = 7;
-        let found: Vec<String> = compare(&table, &ours, None)
-            .expect("comparable")
-            .iter()
-            .map(Difference::to_string)
-            .collect();
+        let found: Vec<String> =
+            compare(&table, &ours, None).expect("comparable").iter().map(Difference::to_string).collect();
         assert_eq!(
             found,
             [

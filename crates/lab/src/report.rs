@@ -101,12 +101,7 @@ pub fn render(input: &ReportInput, records: &Records) -> Result<Report, ReportEr
     let mut pieces = vec![Piece::Heading(1, input.title.clone())];
     pieces.extend(input.introduction.iter().cloned().map(Piece::Paragraph));
     for block in &input.blocks {
-        block_pieces(
-            &mut pieces,
-            input,
-            block,
-            &records.of_experiment(&block.experiment),
-        );
+        block_pieces(&mut pieces, input, block, &records.of_experiment(&block.experiment));
     }
     if !input.notes.is_empty() {
         pieces.push(Piece::Heading(2, "Notes".to_string()));
@@ -114,10 +109,7 @@ pub fn render(input: &ReportInput, records: &Records) -> Result<Report, ReportEr
     }
     pieces.push(Piece::Heading(2, "How to read the numbers".to_string()));
     pieces.push(Piece::List(READING.map(str::to_string).to_vec()));
-    Ok(Report {
-        markdown: page::markdown(&pieces),
-        html: page::html(&input.title, &pieces)?,
-    })
+    Ok(Report { markdown: page::markdown(&pieces), html: page::html(&input.title, &pieces)? })
 }
 
 const READING: [&str; 5] = [
@@ -135,9 +127,7 @@ const READING: [&str; 5] = [
 fn block_pieces(pieces: &mut Vec<Piece>, input: &ReportInput, block: &Block, records: &Records) {
     pieces.push(Piece::Heading(2, format!("Experiment: {}", block.experiment)));
     pieces.push(Piece::Paragraph(block.question.clone()));
-    pieces.push(Piece::List(
-        block.data.iter().map(|line| format!("Data: {line}")).collect(),
-    ));
+    pieces.push(Piece::List(block.data.iter().map(|line| format!("Data: {line}")).collect()));
     if !block.commands.is_empty() {
         pieces.push(Piece::Commands(block.commands.clone()));
     }
@@ -147,24 +137,14 @@ fn block_pieces(pieces: &mut Vec<Piece>, input: &ReportInput, block: &Block, rec
         pieces.push(Piece::Paragraph("Nothing is measured yet.".to_string()));
     }
     let known = |name: &&str| input.styles.iter().any(|style| style.algorithm == **name);
-    let unknown: Vec<&str> = records
-        .algorithms()
-        .into_iter()
-        .filter(|name| !known(name))
-        .collect();
+    let unknown: Vec<&str> = records.algorithms().into_iter().filter(|name| !known(name)).collect();
     if !unknown.is_empty() {
-        let text = format!(
-            "Measured, but no longer in the roster and so in no table: {}.",
-            unknown.join(", ")
-        );
+        let text =
+            format!("Measured, but no longer in the roster and so in no table: {}.", unknown.join(", "));
         pieces.push(Piece::Paragraph(text));
     }
     for sweep in records.sweeps() {
-        let at = if sweep.is_empty() {
-            String::new()
-        } else {
-            format!(" at {sweep}")
-        };
+        let at = if sweep.is_empty() { String::new() } else { format!(" at {sweep}") };
         pieces.push(Piece::Heading(3, format!("Results{at}")));
         pieces.push(Piece::Table(results(input, records, sweep)));
         pieces.push(Piece::Table(parts(input, records, sweep)));
@@ -182,10 +162,7 @@ fn block_pieces(pieces: &mut Vec<Piece>, input: &ReportInput, block: &Block, rec
     }
     if block.compare_with_paper {
         pieces.push(Piece::Heading(3, "The paper and ours".to_string()));
-        pieces.push(Piece::Table(against_paper(
-            records,
-            records.sweeps().first().copied().unwrap_or(""),
-        )));
+        pieces.push(Piece::Table(against_paper(records, records.sweeps().first().copied().unwrap_or(""))));
         pieces.push(Piece::List(REMARKS.map(str::to_string).to_vec()));
     }
     if !block.parameters.is_empty() {
@@ -210,12 +187,8 @@ fn results(input: &ReportInput, records: &Records, sweep: &str) -> Table {
         ("P50 (ms)", 1, |cell| cell.row.latency_ms_p50),
         ("P95 (ms)", 1, |cell| cell.row.latency_ms_p95),
         ("P99 (ms)", 1, |cell| cell.row.latency_ms_p99),
-        ("SLO violations (%)", 2, |cell| {
-            cell.row.slo_violation_rate.map(|rate| 100.0 * rate)
-        }),
-        ("rejected (%)", 2, |cell| {
-            share(cell.row.rejected, cell.row.requests)
-        }),
+        ("SLO violations (%)", 2, |cell| cell.row.slo_violation_rate.map(|rate| 100.0 * rate)),
+        ("rejected (%)", 2, |cell| share(cell.row.rejected, cell.row.requests)),
     ];
     let caption = format!("End-to-end latency and SLOs: {}.", over(records, sweep));
     estimates(caption, &columns, input, records, sweep)
@@ -227,38 +200,22 @@ fn parts(input: &ReportInput, records: &Records, sweep: &str) -> Table {
         ("comp (ms)", 1, |cell| cell.row.comp_ms_mean),
         ("comm (ms)", 1, |cell| cell.row.comm_ms_mean),
         ("wait (ms)", 1, |cell| cell.row.wait_ms_mean),
-        ("cold starts (%)", 1, |cell| {
-            cell.row.cold_start_rate.map(|rate| 100.0 * rate)
-        }),
-        ("not cheapest (%)", 1, |cell| {
-            cell.row.not_cheapest_rate.map(|rate| 100.0 * rate)
-        }),
-        ("CPU use (%)", 1, |cell| {
-            cell.row.cpu_utilisation.map(|share| 100.0 * share)
-        }),
-        ("memory use (%)", 1, |cell| {
-            cell.row.memory_utilisation.map(|share| 100.0 * share)
-        }),
+        ("cold starts (%)", 1, |cell| cell.row.cold_start_rate.map(|rate| 100.0 * rate)),
+        ("not cheapest (%)", 1, |cell| cell.row.not_cheapest_rate.map(|rate| 100.0 * rate)),
+        ("CPU use (%)", 1, |cell| cell.row.cpu_utilisation.map(|share| 100.0 * share)),
+        ("memory use (%)", 1, |cell| cell.row.memory_utilisation.map(|share| 100.0 * share)),
     ];
-    let caption = format!(
-        "Where the latency comes from, and what it costs: {}.",
-        over(records, sweep)
-    );
+    let caption = format!("Where the latency comes from, and what it costs: {}.", over(records, sweep));
     let mut table = estimates(caption, &columns, input, records, sweep);
     // A duration is read with its unit, so it is not a column of bare numbers.
     table.header.push("decision, mean");
-    let present = input
-        .styles
-        .iter()
-        .filter(|style| is_measured(records, &style.algorithm, sweep));
+    let present = input.styles.iter().filter(|style| is_measured(records, &style.algorithm, sweep));
     for (row, style) in table.rows.iter_mut().zip(present) {
-        let time = over_seeds(records, &style.algorithm, sweep, |cell| {
-            cell.timing.decision_us_mean
-        });
+        let time = over_seeds(records, &style.algorithm, sweep, |cell| cell.timing.decision_us_mean);
         row.push(time.map_or(Value::text("n/a"), |time| {
-            let interval = time.interval.map_or(String::new(), |i| {
-                format!(" [{}, {}]", duration(i.low), duration(i.high))
-            });
+            let interval = time
+                .interval
+                .map_or(String::new(), |i| format!(" [{}, {}]", duration(i.low), duration(i.high)));
             Value::number(format!("{}{interval}", duration(time.mean)), time.mean)
         }));
     }
@@ -272,34 +229,17 @@ fn estimates(
     records: &Records,
     sweep: &str,
 ) -> Table {
-    let present = input
-        .styles
-        .iter()
-        .filter(|style| is_measured(records, &style.algorithm, sweep));
+    let present = input.styles.iter().filter(|style| is_measured(records, &style.algorithm, sweep));
     let row = |style: &Style| {
         let seeds = records.cells_of(&style.algorithm, sweep).count();
-        let mut row = vec![
-            Value::text(&style.label),
-            Value::number(seeds.to_string(), seeds as f64),
-        ];
+        let mut row = vec![Value::text(&style.label), Value::number(seeds.to_string(), seeds as f64)];
         row.extend(columns.iter().map(|(_, digits, value)| {
-            estimate_value(
-                over_seeds(records, &style.algorithm, sweep, value),
-                *digits,
-                false,
-            )
+            estimate_value(over_seeds(records, &style.algorithm, sweep, value), *digits, false)
         }));
         row
     };
-    let header = ["algorithm", "seeds"]
-        .into_iter()
-        .chain(columns.iter().map(|(head, _, _)| *head))
-        .collect();
-    Table {
-        caption,
-        header,
-        rows: present.map(row).collect(),
-    }
+    let header = ["algorithm", "seeds"].into_iter().chain(columns.iter().map(|(head, _, _)| *head)).collect();
+    Table { caption, header, rows: present.map(row).collect() }
 }
 
 /// Each algorithm minus the yardstick, paired by seed.
@@ -326,9 +266,7 @@ fn differences(input: &ReportInput, records: &Records, sweep: &str) -> Table {
             paired_difference(&ours, &theirs, LEVEL, RESAMPLES, BOOTSTRAP_SEED)
         };
         row.extend(
-            columns
-                .iter()
-                .map(|(_, digits, value)| estimate_value(difference(*value), *digits, true)),
+            columns.iter().map(|(_, digits, value)| estimate_value(difference(*value), *digits, true)),
         );
         let latency = difference(columns[0].2);
         let pairs = latency.map_or(0, |estimate| estimate.n);
@@ -344,11 +282,7 @@ fn differences(input: &ReportInput, records: &Records, sweep: &str) -> Table {
          beside 0 by chance.",
         input.yardstick
     );
-    Table {
-        caption,
-        header,
-        rows: others.map(row).collect(),
-    }
+    Table { caption, header, rows: others.map(row).collect() }
 }
 
 fn verdict(difference: Option<Estimate>) -> &'static str {
@@ -381,21 +315,13 @@ fn against_paper(records: &Records, sweep: &str) -> Table {
     let of = |algorithm: &str, quantity: Quantity| {
         over_seeds(records, algorithm, sweep, |cell| quantity.of(cell)).map(|e| e.mean)
     };
-    let ratio = |quantity, below| {
-        of(SCALE, quantity)
-            .zip(of(below, quantity))
-            .map(|(ours, theirs)| ours / theirs)
-    };
+    let ratio =
+        |quantity, below| of(SCALE, quantity).zip(of(below, quantity)).map(|(ours, theirs)| ours / theirs);
     for quantity in [Quantity::LatencyMean, Quantity::LatencyP50, Quantity::LatencyP99] {
         let value = ratio(quantity, MIDACO_200K).filter(|ratio| ratio.is_finite());
-        let value = value.map_or(Value::text(ABSENT), |ratio| {
-            Value::number(format!("{ratio:.3}"), ratio)
-        });
+        let value = value.map_or(Value::text(ABSENT), |ratio| Value::number(format!("{ratio:.3}"), ratio));
         let said = format!("{low} to {high}, of what is not said");
-        let name = format!(
-            "ratio of {}",
-            quantity.name().split(" (").next().unwrap_or_default()
-        );
+        let name = format!("ratio of {}", quantity.name().split(" (").next().unwrap_or_default());
         rows.push(vec![
             Value::text("Scale / Midaco, 200k"),
             Value::text(name),
@@ -404,16 +330,12 @@ fn against_paper(records: &Records, sweep: &str) -> Table {
             Value::text(abstract_),
         ]);
     }
-    for (midaco, who) in [
-        (MIDACO_50K, "Scale / Midaco, 50k"),
-        (MIDACO_200K, "Scale / Midaco, 200k"),
-    ] {
+    for (midaco, who) in [(MIDACO_50K, "Scale / Midaco, 50k"), (MIDACO_200K, "Scale / Midaco, 200k")] {
         let saved = ratio(Quantity::DecisionTime, midaco)
             .filter(|ratio| ratio.is_finite())
             .map(|ratio| 100.0 * (1.0 - ratio));
-        let value = saved.map_or(Value::text(ABSENT), |percent| {
-            Value::number(format!("{percent:.2} %"), percent)
-        });
+        let value =
+            saved.map_or(Value::text(ABSENT), |percent| Value::number(format!("{percent:.2} %"), percent));
         let said = format!("up to {HEADLINE_TIME_SAVED_PERCENT} %");
         rows.push(vec![
             Value::text(who),
@@ -423,15 +345,8 @@ fn against_paper(records: &Records, sweep: &str) -> Table {
             Value::text(abstract_),
         ]);
     }
-    let caption = format!(
-        "Every number of the paper's section V, and ours: {}.",
-        over(records, sweep)
-    );
-    Table {
-        caption,
-        header: vec!["algorithm", "quantity", "paper", "ours", "place in the paper"],
-        rows,
-    }
+    let caption = format!("Every number of the paper's section V, and ours: {}.", over(records, sweep));
+    Table { caption, header: vec!["algorithm", "quantity", "paper", "ours", "place in the paper"], rows }
 }
 
 /// What stands where an algorithm of the paper has no records.
@@ -462,22 +377,13 @@ fn ours(claim: &Claim, records: &Records, sweep: &str) -> Value {
         [single] if !is_measured(records, single, sweep) => Value::text(ABSENT),
         [single] => estimate_value(of(single), digits, false),
         several => {
-            let present = several
-                .iter()
-                .filter(|algorithm| is_measured(records, algorithm, sweep));
+            let present = several.iter().filter(|algorithm| is_measured(records, algorithm, sweep));
             let texts: Vec<String> = present
                 .map(|algorithm| {
-                    format!(
-                        "{algorithm}: {}",
-                        estimate_value(of(algorithm), digits, false).text
-                    )
+                    format!("{algorithm}: {}", estimate_value(of(algorithm), digits, false).text)
                 })
                 .collect();
-            Value::text(if texts.is_empty() {
-                ABSENT.to_string()
-            } else {
-                texts.join("; ")
-            })
+            Value::text(if texts.is_empty() { ABSENT.to_string() } else { texts.join("; ") })
         }
     }
 }
@@ -495,15 +401,9 @@ fn provenance(records: &Records) -> Vec<String> {
         format!("Scenario: {}", all(&|cell| cell.row.scenario.clone())),
         format!("Machine: {}", all(&|cell| cell.timing.machine.clone())),
         format!("Threads: {}", all(&|cell| cell.timing.threads.to_string())),
-        format!(
-            "Cells: {}, together {wall:.1} s of wall time",
-            records.cells.len()
-        ),
+        format!("Cells: {}, together {wall:.1} s of wall time", records.cells.len()),
     ];
-    let parameters = records
-        .cells
-        .iter()
-        .filter(|cell| !cell.row.parameters.is_empty());
+    let parameters = records.cells.iter().filter(|cell| !cell.row.parameters.is_empty());
     let parameters: BTreeSet<String> = parameters
         .map(|cell| format!("Parameters of {}: {}", cell.row.algorithm, cell.row.parameters))
         .collect();
@@ -542,20 +442,11 @@ fn estimate_value(estimate: Option<Estimate>, digits: usize, signed: bool) -> Va
     };
     // What rounds to a negative zero is a zero.
     let write = |value: f64| {
-        let value = if value.abs() < 0.5 * 10f64.powi(-(digits as i32)) {
-            0.0
-        } else {
-            value
-        };
-        if signed && value != 0.0 {
-            format!("{value:+.digits$}")
-        } else {
-            format!("{value:.digits$}")
-        }
+        let value = if value.abs() < 0.5 * 10f64.powi(-(digits as i32)) { 0.0 } else { value };
+        if signed && value != 0.0 { format!("{value:+.digits$}") } else { format!("{value:.digits$}") }
     };
-    let interval = estimate.interval.map_or(String::new(), |i| {
-        format!(" [{}, {}]", write(i.low), write(i.high))
-    });
+    let interval =
+        estimate.interval.map_or(String::new(), |i| format!(" [{}, {}]", write(i.low), write(i.high)));
     Value::number(format!("{}{interval}", write(estimate.mean)), estimate.mean)
 }
 

@@ -20,10 +20,7 @@ pub const BUILT_IN: [(&str, &str); 3] = [
 
 /// The TOML of a built-in experiment.
 pub fn built_in(name: &str) -> Option<&'static str> {
-    BUILT_IN
-        .iter()
-        .find(|(built_in, _)| *built_in == name)
-        .map(|(_, text)| *text)
+    BUILT_IN.iter().find(|(built_in, _)| *built_in == name).map(|(_, text)| *text)
 }
 
 /// What [`reproduce`] is asked for.
@@ -44,22 +41,14 @@ pub struct Reproduce {
 /// # Errors
 /// Whatever keeps a step from being done.
 pub fn reproduce(options: &Reproduce) -> Result<()> {
-    let names: &[&str] = if options.quick {
-        &["quick"]
-    } else {
-        &["paper", "burst"]
-    };
+    let names: &[&str] = if options.quick { &["quick"] } else { &["paper", "burst"] };
     let mut blocks = Vec::new();
     let mut introduction = String::new();
     for (index, name) in names.iter().enumerate() {
         let text = built_in(name).ok_or_else(|| anyhow!("{name} is not built in"))?;
         let experiment = Experiment::parse(text)?;
         let records = measure(&experiment, &options.out, options.threads)?;
-        let folder = if index == 0 {
-            options.out.clone()
-        } else {
-            options.out.join(name)
-        };
+        let folder = if index == 0 { options.out.clone() } else { options.out.join(name) };
         let figures = draw_records(&experiment, &options.figures, &records, &folder)?;
         for (_, paths) in &figures {
             tracing::info!("{}", paths[0].with_extension("{svg,png}").display());
@@ -89,10 +78,7 @@ pub fn reproduce(options: &Reproduce) -> Result<()> {
     for path in report::render(&input, &records)?.write(&options.out)? {
         tracing::info!("{}", path.display());
     }
-    println!(
-        "figures and report: {}",
-        options.out.join("report.html").display()
-    );
+    println!("figures and report: {}", options.out.join("report.html").display());
     Ok(())
 }
 
@@ -122,13 +108,7 @@ pub fn report(
     let input = ReportInput {
         title: experiment.title.clone(),
         introduction: vec![experiment.question.clone()],
-        blocks: vec![block(
-            experiment,
-            &experiment.build()?,
-            drawn,
-            ".",
-            command,
-        )],
+        blocks: vec![block(experiment, &experiment.build()?, drawn, ".", command)],
         styles: styles(),
         yardstick: "greedy-latency".into(),
         notes: notes(),
@@ -138,13 +118,8 @@ pub fn report(
 
 fn recorded(experiment: &Experiment, out: &Path) -> Result<Records> {
     let folder = out.join("records").join(&experiment.name);
-    let nothing = || {
-        format!(
-            "{}: no records: run `scale measure {}` first",
-            folder.display(),
-            experiment.name
-        )
-    };
+    let nothing =
+        || format!("{}: no records: run `scale measure {}` first", folder.display(), experiment.name);
     ensure!(folder.exists(), nothing());
     let records = record::collect(out)?.of_experiment(&experiment.name);
     ensure!(!records.cells.is_empty(), nothing());
@@ -153,13 +128,11 @@ fn recorded(experiment: &Experiment, out: &Path) -> Result<Records> {
 
 /// How every algorithm of the roster looks.
 fn styles() -> Vec<Style> {
-    let style = |(mark, entry): (usize, &crate::roster::Entry)| {
-        Style {
-            algorithm: entry.name.into(),
-            label: entry.label.into(),
-            color: entry.color,
-            mark,
-        }
+    let style = |(mark, entry): (usize, &crate::roster::Entry)| Style {
+        algorithm: entry.name.into(),
+        label: entry.label.into(),
+        color: entry.color,
+        mark,
     };
     ROSTER.iter().enumerate().map(style).collect()
 }
@@ -175,15 +148,8 @@ fn draw_records(
 ) -> Result<Drawn> {
     let points = experiment.build()?;
     let Point { label, built } = points.first().ok_or_else(|| anyhow!("no scenario"))?;
-    let at = if label.is_empty() {
-        String::new()
-    } else {
-        format!(", {label}")
-    };
-    let caption = Caption {
-        experiment: format!("{}{at}", experiment.name),
-        data: built.data.clone(),
-    };
+    let at = if label.is_empty() { String::new() } else { format!(", {label}") };
+    let caption = Caption { experiment: format!("{}{at}", experiment.name), data: built.data.clone() };
     let series = draw::series(records, label, &styles());
     let mut drawn = Vec::new();
     for &kind in experiment.figures.iter().filter(|figure| wanted.contains(figure)) {
@@ -206,23 +172,23 @@ fn draw_records(
             Figure::Violations => draw::violations(&series, &caption)?,
             Figure::DecisionTime => draw::decision_time(&series, &caption)?,
         };
-        let paths = figure
-            .write(folder)
-            .with_context(|| format!("figure {}", kind.name()))?;
+        let paths = figure.write(folder).with_context(|| format!("figure {}", kind.name()))?;
         drawn.push((figure, paths));
     }
     Ok(drawn)
 }
 
-fn block(experiment: &Experiment, points: &[Point], drawn: Drawn, figure_folder: &str, command: &str) -> Block {
+fn block(
+    experiment: &Experiment,
+    points: &[Point],
+    drawn: Drawn,
+    figure_folder: &str,
+    command: &str,
+) -> Block {
     Block {
         experiment: experiment.name.clone(),
         question: experiment.question.clone(),
-        data: points
-            .first()
-            .map(|point| point.built.data.clone())
-            .into_iter()
-            .collect(),
+        data: points.first().map(|point| point.built.data.clone()).into_iter().collect(),
         commands: vec![command.into()],
         parameters: parameters(&experiment.scenario),
         figures: drawn.into_iter().map(|(figure, _)| figure).collect(),
@@ -239,24 +205,14 @@ fn parameters(scenario: &Scenario) -> Vec<Parameter> {
         flatten("", &value, &mut rows);
     }
     let source = "METHODOLOGY.md, register of interpretations";
-    rows.into_iter()
-        .map(|(name, value)| Parameter {
-            name,
-            value,
-            source: source.into(),
-        })
-        .collect()
+    rows.into_iter().map(|(name, value)| Parameter { name, value, source: source.into() }).collect()
 }
 
 fn flatten(path: &str, value: &toml::Value, rows: &mut Vec<(String, String)>) {
     match value {
         toml::Value::Table(table) => {
             for (key, value) in table {
-                let path = if path.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{path}.{key}")
-                };
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 flatten(&path, value, rows);
             }
         }

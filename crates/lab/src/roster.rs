@@ -57,10 +57,7 @@ pub const ROSTER: &[Entry] = &[
         parameters: "gap=0",
         make: |_| {
             Algorithm::Solver(
-                Box::new(Milp {
-                    formulation: Formulation::Paper,
-                    random_seed: 0,
-                }),
+                Box::new(Milp { formulation: Formulation::Paper, random_seed: 0 }),
                 Budget::default(),
             )
         },
@@ -150,9 +147,6 @@ fn scheduler(scheduler: impl Scheduler + Send + 'static) -> Algorithm {
 pub fn find(name: &str) -> Result<&'static Entry, String> {
     ROSTER.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let names: Vec<&str> = ROSTER.iter().map(|entry| entry.name).collect();
-        format!(
-            "{name:?} is not in the roster: expected one of {}",
-            names.join(", ")
-        )
+        format!("{name:?} is not in the roster: expected one of {}", names.join(", "))
     })
 }

@@ -115,21 +115,11 @@ impl Scenario {
             scale_topology::build(&sites, &self.hardware, &self.links, seed.derive("hardware", 0))?;
         let catalogue = catalogue(&self.functions, seed.derive("functions", 0))?;
         let (counts, trace_data) = self.counts(&catalogue, seed.derive("trace", 0))?;
-        let platform = Platform {
-            topology,
-            functions: catalogue.functions.clone(),
-        };
+        let platform = Platform { topology, functions: catalogue.functions.clone() };
         platform.validate()?;
         let data = format!("sites: {sites_data}; trace: {trace_data}");
         let hash = hash(&(self, &data))?;
-        Ok(Built {
-            scenario: self.clone(),
-            platform,
-            catalogue,
-            counts,
-            data,
-            hash,
-        })
+        Ok(Built { scenario: self.clone(), platform, catalogue, counts, data, hash })
     }
 
     fn sites(&self, seed: Seed) -> Result<(Vec<Site>, &'static str)> {
@@ -175,13 +165,7 @@ impl Scenario {
         tracing::info!(folder = %folder.display(), ?report, "read the Huawei trace");
         let functions = overlay(&mut counts, &real)?;
         let total = counts.functions.len();
-        Ok((
-            counts,
-            format!(
-                "Huawei ({} of {total} functions), the others synthetic",
-                functions.len()
-            ),
-        ))
+        Ok((counts, format!("Huawei ({} of {total} functions), the others synthetic", functions.len())))
     }
 }
 
@@ -208,20 +192,13 @@ impl Built {
 
     /// What the simulator needs to know besides.
     pub fn sim(&self, warmup_until: Time) -> SimConfig {
-        let Cluster {
-            keep_alive_ms,
-            patience_ms,
-            slo_penalty_ms,
-            defer_penalty_ms,
-        } = self.scenario.cluster;
+        let Cluster { keep_alive_ms, patience_ms, slo_penalty_ms, defer_penalty_ms } = self.scenario.cluster;
         SimConfig {
             keep_alive: Milliseconds(keep_alive_ms),
             patience: patience_ms.map(Milliseconds),
             warmup_until,
             objective: Objective {
-                slo: Slo::Elastic {
-                    penalty_ms: Milliseconds(slo_penalty_ms),
-                },
+                slo: Slo::Elastic { penalty_ms: Milliseconds(slo_penalty_ms) },
                 defer_penalty: Milliseconds(defer_penalty_ms),
             },
             verify: false,
@@ -231,12 +208,7 @@ impl Built {
 
 impl Cluster {
     fn validate(&self) -> Result<()> {
-        let Cluster {
-            keep_alive_ms,
-            patience_ms,
-            slo_penalty_ms,
-            defer_penalty_ms,
-        } = *self;
+        let Cluster { keep_alive_ms, patience_ms, slo_penalty_ms, defer_penalty_ms } = *self;
         let fields = [
             ("keep_alive_ms", keep_alive_ms),
             ("patience_ms", patience_ms.unwrap_or(0.0)),

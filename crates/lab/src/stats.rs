@@ -21,10 +21,7 @@ use rand_chacha::ChaCha8Rng;
 /// assert_eq!(quantile_r7(&[], 0.5), None);
 /// ```
 pub fn quantile_r7(sorted: &[f64], q: f64) -> Option<f64> {
-    debug_assert!(
-        sorted.is_sorted_by(|a, b| a.total_cmp(b).is_le()),
-        "a quantile needs an ascending sample"
-    );
+    debug_assert!(sorted.is_sorted_by(|a, b| a.total_cmp(b).is_le()), "a quantile needs an ascending sample");
     let last = sorted.len().checked_sub(1)?;
     if !(0.0..=1.0).contains(&q) {
         return None;
@@ -34,11 +31,7 @@ pub fn quantile_r7(sorted: &[f64], q: f64) -> Option<f64> {
     let (low, high) = (sorted[below], sorted[last.min(below + 1)]);
     let share = position - below as f64;
     // The guard keeps `0 * infinity` out; the minimum keeps rounding from passing the next order statistic.
-    let value = if share == 0.0 || low == high {
-        low
-    } else {
-        (low + share * (high - low)).min(high)
-    };
+    let value = if share == 0.0 || low == high { low } else { (low + share * (high - low)).min(high) };
     (!value.is_nan()).then_some(value)
 }
 
@@ -51,21 +44,14 @@ pub fn quantile_r7(sorted: &[f64], q: f64) -> Option<f64> {
 /// assert_eq!(quantile_nearest_rank(&[10.0, 20.0, 40.0, 80.0], 0.51), Some(40.0));
 /// ```
 pub fn quantile_nearest_rank(sorted: &[f64], q: f64) -> Option<f64> {
-    debug_assert!(
-        sorted.is_sorted_by(|a, b| a.total_cmp(b).is_le()),
-        "a quantile needs an ascending sample"
-    );
+    debug_assert!(sorted.is_sorted_by(|a, b| a.total_cmp(b).is_le()), "a quantile needs an ascending sample");
     let last = sorted.len().checked_sub(1)?;
     if !(0.0..=1.0).contains(&q) {
         return None;
     }
     let exact = q * sorted.len() as f64;
     // 99.9 / 100 * 10_000 is a hair above 9990 in floating point, and must not become rank 9991.
-    let rank = if (exact - exact.round()).abs() < 1e-9 {
-        exact.round()
-    } else {
-        exact.ceil()
-    } as usize;
+    let rank = if (exact - exact.round()).abs() < 1e-9 { exact.round() } else { exact.ceil() } as usize;
     let value = sorted[rank.saturating_sub(1).min(last)];
     (!value.is_nan()).then_some(value)
 }
@@ -151,9 +137,7 @@ pub const LEVEL: f64 = 0.95;
 /// ```
 pub fn bootstrap_mean_ci(values: &[f64], level: f64, resamples: usize, seed: u64) -> Option<Estimate> {
     let (n, mean) = (values.len(), mean(values)?);
-    let interval = (n > 1)
-        .then(|| bootstrap_interval(values, level, resamples, seed))
-        .flatten();
+    let interval = (n > 1).then(|| bootstrap_interval(values, level, resamples, seed)).flatten();
     Some(Estimate { mean, n, interval })
 }
 
@@ -165,10 +149,7 @@ fn bootstrap_interval(values: &[f64], level: f64, resamples: usize, seed: u64) -
         .collect();
     means.sort_by(f64::total_cmp);
     let tail = (1.0 - level) / 2.0;
-    Some(Interval {
-        low: quantile_r7(&means, tail)?,
-        high: quantile_r7(&means, 1.0 - tail)?,
-    })
+    Some(Interval { low: quantile_r7(&means, tail)?, high: quantile_r7(&means, 1.0 - tail)? })
 }
 
 /// The mean of `ours - theirs` over the seeds that both have, with its bootstrap interval. Each slice holds
@@ -190,10 +171,8 @@ pub fn paired_difference(
     resamples: usize,
     seed: u64,
 ) -> Option<Estimate> {
-    let differences: Vec<f64> = ours
-        .iter()
-        .filter_map(|(a, x)| theirs.iter().find(|(b, _)| a == b).map(|(_, y)| x - y))
-        .collect();
+    let differences: Vec<f64> =
+        ours.iter().filter_map(|(a, x)| theirs.iter().find(|(b, _)| a == b).map(|(_, y)| x - y)).collect();
     bootstrap_mean_ci(&differences, level, resamples, seed)
 }
 
@@ -212,9 +191,7 @@ impl Cdf {
 
     /// A distribution of nothing.
     pub fn new() -> Cdf {
-        Cdf {
-            counts: vec![0; Self::LIMIT_MS + 1],
-        }
+        Cdf { counts: vec![0; Self::LIMIT_MS + 1] }
     }
 
     /// Counts one latency. What never ended (infinite), and whatever is not a number, counts as above the grid.
@@ -243,14 +220,10 @@ impl Cdf {
     /// the point `None` stands for plus infinity.
     pub fn steps(&self) -> impl Iterator<Item = (Option<u32>, u64)> {
         let mut sum = 0;
-        self.counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0)
-            .map(move |(bin, count)| {
-                sum += count;
-                ((bin < Self::LIMIT_MS).then_some(bin as u32 + 1), sum)
-            })
+        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(move |(bin, count)| {
+            sum += count;
+            ((bin < Self::LIMIT_MS).then_some(bin as u32 + 1), sum)
+        })
     }
 
     /// The inverse of [`Cdf::steps`]. `None` unless points and counts both rise strictly, inside the grid.
@@ -281,11 +254,7 @@ impl Cdf {
     /// ```
     pub fn share_within(&self, latency_ms: u32) -> Option<f64> {
         let total = self.total();
-        let within: u64 = self
-            .counts
-            .iter()
-            .take((latency_ms as usize).min(Self::LIMIT_MS))
-            .sum();
+        let within: u64 = self.counts.iter().take((latency_ms as usize).min(Self::LIMIT_MS)).sum();
         (total > 0).then(|| within as f64 / total as f64)
     }
 }
@@ -307,10 +276,7 @@ mod tests {
         let check = |n: usize, percent: f64, r7: f64, nearest: f64| {
             let sample: Vec<f64> = (1..=n).map(|i| i as f64).collect();
             let got = Percentile::R7.of(&sample, percent).expect("not empty");
-            assert!(
-                (got - r7).abs() < 1e-9,
-                "R-7, n = {n}, P{percent}: {got}, not {r7}"
-            );
+            assert!((got - r7).abs() < 1e-9, "R-7, n = {n}, P{percent}: {got}, not {r7}");
             assert_eq!(
                 Percentile::NearestRank.of(&sample, percent),
                 Some(nearest),
@@ -334,25 +300,15 @@ mod tests {
     #[test]
     fn absence_is_none() {
         for method in [Percentile::R7, Percentile::NearestRank] {
-            for (sample, percent) in [
-                (&[][..], 50.0),
-                (&[1.0][..], -1.0),
-                (&[1.0][..], 100.1),
-                (&[1.0][..], f64::NAN),
-            ] {
-                assert_eq!(
-                    method.of(sample, percent),
-                    None,
-                    "{method:?} of {sample:?} at {percent}"
-                );
+            for (sample, percent) in
+                [(&[][..], 50.0), (&[1.0][..], -1.0), (&[1.0][..], 100.1), (&[1.0][..], f64::NAN)]
+            {
+                assert_eq!(method.of(sample, percent), None, "{method:?} of {sample:?} at {percent}");
             }
         }
         assert_eq!(mean(&[f64::NAN]), None);
         assert_eq!(bootstrap_mean_ci(&[1.0, f64::INFINITY], LEVEL, 10, 0), None);
-        assert_eq!(
-            bootstrap_mean_ci(&[1.0, 2.0], LEVEL, 0, 0).and_then(|e| e.interval),
-            None
-        );
+        assert_eq!(bootstrap_mean_ci(&[1.0, 2.0], LEVEL, 0, 0).and_then(|e| e.interval), None);
         assert_eq!(paired_difference(&[(1, 2.0)], &[(2, 2.0)], LEVEL, 10, 0), None);
         assert_eq!(Cdf::new().share_within(100), None);
     }
@@ -370,9 +326,8 @@ mod tests {
         let covered = (0..300)
             .filter(|&i| {
                 let sample: Vec<f64> = (0..20).map(|_| rng.random::<f64>()).collect();
-                let interval = bootstrap_mean_ci(&sample, LEVEL, 500, i)
-                    .and_then(|e| e.interval)
-                    .expect("n = 20");
+                let interval =
+                    bootstrap_mean_ci(&sample, LEVEL, 500, i).and_then(|e| e.interval).expect("n = 20");
                 interval.low <= 0.5 && 0.5 <= interval.high
             })
             .count();

@@ -262,11 +262,7 @@ pub fn solve_mps(text: &str, options: &HighsOptions) -> Result<MpsSolution, Milp
     };
     let feasible = highs.int_info(c"primal_solution_status")? == ffi::SOLUTION_STATUS_FEASIBLE;
     let incumbent = if feasible { Some(highs.incumbent()?) } else { None };
-    Ok(MpsSolution {
-        status,
-        incumbent,
-        search,
-    })
+    Ok(MpsSolution { status, incumbent, search })
 }
 
 /// Refuses what HiGHS takes without a word, and to its ruin.
@@ -276,10 +272,7 @@ fn refuse_traps(text: &str) -> Result<(), MilpError> {
     for word in text.split_ascii_whitespace() {
         if word.len() > NAME_LIMIT {
             let start = word.chars().take(20).collect();
-            return Err(MilpError::NameTooLong {
-                length: word.len(),
-                start,
-            });
+            return Err(MilpError::NameTooLong { length: word.len(), start });
         }
         // With such a coefficient HiGHS answers "optimal", and the objective is NaN.
         if word.trim_start_matches(['+', '-']).eq_ignore_ascii_case("nan") {
@@ -305,18 +298,11 @@ impl Highs {
     fn new() -> Result<Highs, MilpError> {
         // SAFETY: no precondition.
         let pointer = unsafe { ffi::Highs_create() };
-        NonNull::new(pointer)
-            .map(Highs)
-            .ok_or(MilpError::Failed { call: "Highs_create" })
+        NonNull::new(pointer).map(Highs).ok_or(MilpError::Failed { call: "Highs_create" })
     }
 
     fn set(&mut self, options: &HighsOptions) -> Result<(), MilpError> {
-        let HighsOptions {
-            random_seed,
-            mip_rel_gap,
-            node_limit,
-            time_limit,
-        } = options;
+        let HighsOptions { random_seed, mip_rel_gap, node_limit, time_limit } = options;
         // First of all, so that nothing is printed about the others.
         self.set_bool("output_flag", c"output_flag", false)?;
         self.set_int("threads", c"threads", 1)?;
@@ -340,10 +326,7 @@ impl Highs {
 
     fn set_int(&mut self, name: &'static str, key: &CStr, value: i64) -> Result<(), MilpError> {
         let Ok(number) = HighsInt::try_from(value) else {
-            return Err(MilpError::Option {
-                name,
-                value: value.to_string(),
-            });
+            return Err(MilpError::Option { name, value: value.to_string() });
         };
         // SAFETY: as above.
         let status = unsafe { ffi::Highs_setIntOptionValue(self.0.as_ptr(), key.as_ptr(), number) };
@@ -353,10 +336,7 @@ impl Highs {
     fn set_double(&mut self, name: &'static str, key: &CStr, value: f64) -> Result<(), MilpError> {
         // HiGHS compares with its limits, and every comparison with NaN is false.
         if value.is_nan() {
-            return Err(MilpError::Option {
-                name,
-                value: value.to_string(),
-            });
+            return Err(MilpError::Option { name, value: value.to_string() });
         }
         // SAFETY: as above.
         let status = unsafe { ffi::Highs_setDoubleOptionValue(self.0.as_ptr(), key.as_ptr(), value) };
@@ -366,28 +346,18 @@ impl Highs {
     fn read(&mut self, text: &str) -> Result<(), MilpError> {
         let file = TemporaryFile::with(text)?;
         let path = file.path.to_str().and_then(|path| CString::new(path).ok());
-        let path = path.ok_or_else(|| MilpError::TemporaryPath {
-            path: file.path.clone(),
-        })?;
+        let path = path.ok_or_else(|| MilpError::TemporaryPath { path: file.path.clone() })?;
         // SAFETY: a live instance, and a string with its NUL that is only read during the call.
         let status = unsafe { ffi::Highs_readModel(self.0.as_ptr(), path.as_ptr()) };
         // A warning means that HiGHS has left something out, so it would solve another model.
-        if status == ffi::STATUS_OK {
-            Ok(())
-        } else {
-            Err(MilpError::NotAModel)
-        }
+        if status == ffi::STATUS_OK { Ok(()) } else { Err(MilpError::NotAModel) }
     }
 
     fn run(&mut self) -> Result<(), MilpError> {
         // SAFETY: a live instance.
         let status = unsafe { ffi::Highs_run(self.0.as_ptr()) };
         // A run that reaches a limit ends with a warning.
-        if status == ffi::STATUS_ERROR {
-            Err(MilpError::Failed { call: "Highs_run" })
-        } else {
-            Ok(())
-        }
+        if status == ffi::STATUS_ERROR { Err(MilpError::Failed { call: "Highs_run" }) } else { Ok(()) }
     }
 
     fn status(&self) -> ModelStatus {
@@ -419,9 +389,7 @@ impl Highs {
     fn incumbent(&self) -> Result<Incumbent, MilpError> {
         // SAFETY: a live instance.
         let count = unsafe { ffi::Highs_getNumCol(self.0.as_ptr()) };
-        let size = usize::try_from(count).map_err(|_| MilpError::Failed {
-            call: "Highs_getNumCol",
-        })?;
+        let size = usize::try_from(count).map_err(|_| MilpError::Failed { call: "Highs_getNumCol" })?;
         let mut values = vec![0.0; size];
         let nowhere = std::ptr::null_mut();
         // SAFETY: the buffer has room for a value of each column; HiGHS skips the arrays that are null.
@@ -454,20 +422,13 @@ impl Highs {
 fn accepted(status: HighsInt, name: &'static str, value: impl ToString) -> Result<(), MilpError> {
     match status {
         ffi::STATUS_OK => Ok(()),
-        _ => Err(MilpError::Option {
-            name,
-            value: value.to_string(),
-        }),
+        _ => Err(MilpError::Option { name, value: value.to_string() }),
     }
 }
 
 /// For calls that return a value: HiGHS warns when there is none, and then the value means nothing.
 fn done(status: HighsInt, call: &'static str) -> Result<(), MilpError> {
-    if status == ffi::STATUS_OK {
-        Ok(())
-    } else {
-        Err(MilpError::Failed { call })
-    }
+    if status == ffi::STATUS_OK { Ok(()) } else { Err(MilpError::Failed { call }) }
 }
 
 /// A model file, removed at the end.
@@ -512,12 +473,8 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const OPTIONS: HighsOptions = HighsOptions {
-        random_seed: 1,
-        mip_rel_gap: 0.0,
-        node_limit: None,
-        time_limit: None,
-    };
+    const OPTIONS: HighsOptions =
+        HighsOptions { random_seed: 1, mip_rel_gap: 0.0, node_limit: None, time_limit: None };
 
     /// min `objective` over one column, `kind` of bounds, at most `weight` after the row x <= rhs.
     fn model(integer: bool, cost: f64, rhs: f64, bounds: &str) -> String {
@@ -538,27 +495,11 @@ mod tests {
             assert_eq!((solution.status, found), (status, value), "{text}");
         };
         // min -x with 2x <= 7: 3.5, or 3 as an integer.
-        check(
-            &model(false, -1.0, 7.0, " UP b x 10"),
-            ModelStatus::Optimal,
-            Some(3.5),
-        );
-        check(
-            &model(true, -1.0, 7.0, " UP b x 10"),
-            ModelStatus::Optimal,
-            Some(3.0),
-        );
+        check(&model(false, -1.0, 7.0, " UP b x 10"), ModelStatus::Optimal, Some(3.5));
+        check(&model(true, -1.0, 7.0, " UP b x 10"), ModelStatus::Optimal, Some(3.0));
         // 2x <= 7 and x >= 4.
-        check(
-            &model(true, -1.0, 7.0, " LO b x 4"),
-            ModelStatus::Infeasible,
-            None,
-        );
-        check(
-            &model(false, -1.0, 7.0, " LO b x 4"),
-            ModelStatus::Infeasible,
-            None,
-        );
+        check(&model(true, -1.0, 7.0, " LO b x 4"), ModelStatus::Infeasible, None);
+        check(&model(false, -1.0, 7.0, " LO b x 4"), ModelStatus::Infeasible, None);
     }
 
     #[test]
@@ -597,36 +538,23 @@ mod tests {
 
     #[test]
     fn a_node_limit_ends_the_search_with_a_bound() {
-        let limited = HighsOptions {
-            node_limit: Some(1),
-            ..OPTIONS
-        };
+        let limited = HighsOptions { node_limit: Some(1), ..OPTIONS };
         let solution = solve_mps(&market_split(), &limited).expect("HiGHS runs");
         assert_eq!(solution.status, ModelStatus::SolutionLimit);
         let search = solution.search.expect("a MIP");
         let incumbent = solution.incumbent.expect("every choice is feasible");
-        assert!(
-            search.bound < incumbent.objective,
-            "{search:?}, {}",
-            incumbent.objective
-        );
+        assert!(search.bound < incumbent.objective, "{search:?}, {}", incumbent.objective);
         assert!(search.gap > 0.0);
     }
 
     #[test]
     fn the_same_seed_gives_the_same_answer_on_any_thread() {
-        let limited = HighsOptions {
-            node_limit: Some(50),
-            ..OPTIONS
-        };
+        let limited = HighsOptions { node_limit: Some(50), ..OPTIONS };
         let solve = || solve_mps(&market_split(), &limited).expect("HiGHS runs");
         let expected = solve();
         let solutions = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(solve)).collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().expect("no panic"))
-                .collect::<Vec<_>>()
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
         });
         assert!(solutions.iter().all(|solution| *solution == expected));
     }
@@ -640,10 +568,7 @@ mod tests {
         check("min x", "cannot read the model");
         check(&model(true, f64::NAN, 7.0, " UP b x 10"), "a NaN");
         check(&model(true, 1.0, -f64::NAN, " UP b x 10"), "a NaN");
-        check(
-            &model(true, 1.0, 7.0, " UP b x 10").replace('x', &"x".repeat(600)),
-            "600 bytes",
-        );
+        check(&model(true, 1.0, 7.0, " UP b x 10").replace('x', &"x".repeat(600)), "600 bytes");
     }
 
     #[test]
@@ -652,36 +577,15 @@ mod tests {
             let error = solve_mps(&model(true, 1.0, 7.0, " UP b x 10"), &options).expect_err(expected);
             assert!(error.to_string().contains(expected), "{error}");
         };
-        check(
-            HighsOptions {
-                random_seed: u32::MAX,
-                ..OPTIONS
-            },
-            "random_seed = 4294967295",
-        );
-        check(
-            HighsOptions {
-                mip_rel_gap: -0.5,
-                ..OPTIONS
-            },
-            "mip_rel_gap = -0.5",
-        );
-        check(
-            HighsOptions {
-                mip_rel_gap: f64::NAN,
-                ..OPTIONS
-            },
-            "mip_rel_gap = NaN",
-        );
+        check(HighsOptions { random_seed: u32::MAX, ..OPTIONS }, "random_seed = 4294967295");
+        check(HighsOptions { mip_rel_gap: -0.5, ..OPTIONS }, "mip_rel_gap = -0.5");
+        check(HighsOptions { mip_rel_gap: f64::NAN, ..OPTIONS }, "mip_rel_gap = NaN");
     }
 
     #[test]
     fn every_status_of_highs_has_its_name() {
         for code in ffi::MODEL_STATUS_MIN..=ffi::MODEL_STATUS_MAX {
-            assert!(
-                !matches!(ModelStatus::of(code), ModelStatus::Other(_)),
-                "status {code}"
-            );
+            assert!(!matches!(ModelStatus::of(code), ModelStatus::Other(_)), "status {code}");
         }
         assert_eq!(ModelStatus::of(99), ModelStatus::Other(99));
     }

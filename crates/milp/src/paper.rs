@@ -56,25 +56,15 @@ fn solve_paper(
 ) -> Result<Solution, SolveError> {
     // HiGHS calls a model without columns empty, not optimal.
     if problem.requests.is_empty() {
-        let placement = Placement {
-            decisions: Vec::new(),
-        };
+        let placement = Placement { decisions: Vec::new() };
         let objective = evaluate(problem, &placement).objective;
         let bound = Some(objective);
-        return Ok(Solution {
-            placement,
-            objective,
-            bound,
-            proof: Proof::Optimal,
-            stop: Stop::Finished,
-        });
+        return Ok(Solution { placement, objective, bound, proof: Proof::Optimal, stop: Stop::Finished });
     }
 
     let mut variables = ProblemVariables::new();
     let columns = Columns::new(problem, &mut variables);
-    let mut program = variables
-        .minimise(eq4_objective(problem, &columns))
-        .using(good_lp::highs);
+    let mut program = variables.minimise(eq4_objective(problem, &columns)).using(good_lp::highs);
     let constraints = eq5_placed(&columns)
         .into_iter()
         .chain(eq6_cores(problem, &columns))
@@ -86,13 +76,9 @@ fn solve_paper(
         program.add_constraint(constraint);
     }
     // From here on with `highs`: good_lp keeps the bound and the status to itself.
-    let mut model = program
-        .try_into_inner()
-        .map_err(|error| SolveError::Backend(error.to_string()))?;
+    let mut model = program.try_into_inner().map_err(|error| SolveError::Backend(error.to_string()))?;
     set_options(&mut model, budget, random_seed)?;
-    let solved = model
-        .try_solve()
-        .map_err(|status| SolveError::Backend(format!("HiGHS: {status:?}")))?;
+    let solved = model.try_solve().map_err(|status| SolveError::Backend(format!("HiGHS: {status:?}")))?;
 
     let stop = match solved.status() {
         HighsModelStatus::Optimal if solved.mip_gap() > 0.0 && budget.relative_gap > 0.0 => Stop::Gap,
@@ -102,9 +88,7 @@ fn solve_paper(
         HighsModelStatus::ReachedSolutionLimit => Stop::Nodes,
         // All columns are bounded, so "unbounded or infeasible" can only be the latter.
         HighsModelStatus::Infeasible | HighsModelStatus::UnboundedOrInfeasible => {
-            return Err(SolveError::Infeasible {
-                hopeless: hopeless(problem),
-            });
+            return Err(SolveError::Infeasible { hopeless: hopeless(problem) });
         }
         status => return Err(SolveError::Backend(format!("HiGHS: {status:?}"))),
     };
@@ -142,13 +126,7 @@ fn judged(
     };
     // Both sums are rounded, in different orders; a bound above a known objective would only be that.
     let bound = bound.is_finite().then(|| bound.min(objective));
-    Ok(Solution {
-        placement,
-        objective,
-        bound,
-        proof,
-        stop,
-    })
+    Ok(Solution { placement, objective, bound, proof, stop })
 }
 
 fn set_options(model: &mut Model, budget: &Budget, random_seed: u32) -> Result<(), SolveError> {
@@ -158,20 +136,14 @@ fn set_options(model: &mut Model, budget: &Budget, random_seed: u32) -> Result<(
         .map_err(|_| SolveError::Backend(format!("the random seed {random_seed} is above 2^31 - 1")))?;
     model.try_set_option("threads", 1).map_err(refused)?;
     model.try_set_option("random_seed", seed).map_err(refused)?;
-    model
-        .try_set_option("mip_rel_gap", budget.relative_gap)
-        .map_err(refused)?;
+    model.try_set_option("mip_rel_gap", budget.relative_gap).map_err(refused)?;
     // Its default of 1e-6 would end the search where only the relative gap should.
     model.try_set_option("mip_abs_gap", 0.0).map_err(refused)?;
     if let Some(nodes) = budget.nodes {
-        model
-            .try_set_option("mip_max_nodes", int(nodes))
-            .map_err(refused)?;
+        model.try_set_option("mip_max_nodes", int(nodes)).map_err(refused)?;
     }
     if let Some(time) = budget.time_limit {
-        model
-            .try_set_option("time_limit", time.as_secs_f64())
-            .map_err(refused)?;
+        model.try_set_option("time_limit", time.as_secs_f64()).map_err(refused)?;
     }
     Ok(())
 }
@@ -201,10 +173,7 @@ impl Columns {
             z: (0..requests).map(|_| binaries(nodes)).collect(),
             elastic: match problem.objective.slo {
                 Slo::Hard => None,
-                Slo::Elastic { .. } => Some(Elastic {
-                    defer: binaries(requests),
-                    late: binaries(requests),
-                }),
+                Slo::Elastic { .. } => Some(Elastic { defer: binaries(requests), late: binaries(requests) }),
             },
         }
     }
@@ -219,15 +188,8 @@ impl Columns {
         let decide = |(x, z): (&[f64], &[f64])| match x.iter().position(is_set) {
             None => Decision::Defer,
             Some(node) => {
-                let container = if is_set(&z[node]) {
-                    Container::New
-                } else {
-                    Container::Reuse
-                };
-                Decision::Run {
-                    node: NodeId(node as u32),
-                    container,
-                }
+                let container = if is_set(&z[node]) { Container::New } else { Container::Reuse };
+                Decision::Run { node: NodeId(node as u32), container }
             }
         };
         let decisions = x.chunks(nodes).zip(z.chunks(nodes)).map(decide).collect();
@@ -317,10 +279,7 @@ fn eq8_slo(problem: &BatchProblem<'_>, columns: &Columns) -> Vec<Constraint> {
         }
         if let Some(elastic) = &columns.elastic {
             // A deferred request is late once it has waited for longer than it may take.
-            let waited = Latency {
-                wait: problem.now() - request.arrival,
-                ..Latency::default()
-            };
+            let waited = Latency { wait: problem.now() - request.arrival, ..Latency::default() };
             sum.add_mul(is_late(waited), elastic.defer[k]);
             sum -= elastic.late[k];
         }
@@ -353,10 +312,7 @@ fn idle_containers(problem: &BatchProblem<'_>, columns: &Columns) -> Vec<Constra
 /// The requests that no node could serve in time even if it were empty of all others.
 fn hopeless(problem: &BatchProblem<'_>) -> Vec<RequestId> {
     let in_time = |request: &Request, v: NodeId| {
-        let (need, have) = (
-            problem.platform.function(request.function),
-            problem.platform.node(v),
-        );
+        let (need, have) = (problem.platform.function(request.function), problem.platform.node(v));
         let container = match problem.state.idle(request.function, v) {
             0 => Container::New,
             _ => Container::Reuse,
@@ -366,12 +322,7 @@ fn hopeless(problem: &BatchProblem<'_>) -> Vec<RequestId> {
             && predict(problem, request, v, container).total() <= request.slo
     };
     let is_hopeless = |request: &&Request| !problem.platform.node_ids().any(|v| in_time(request, v));
-    problem
-        .requests
-        .iter()
-        .filter(is_hopeless)
-        .map(|request| request.id)
-        .collect()
+    problem.requests.iter().filter(is_hopeless).map(|request| request.id).collect()
 }
 
 #[cfg(test)]
@@ -387,10 +338,7 @@ mod tests {
     use super::*;
     use crate::{HighsOptions, ModelStatus, solve_mps};
 
-    const SOLVER: Milp = Milp {
-        formulation: Formulation::Paper,
-        random_seed: 1,
-    };
+    const SOLVER: Milp = Milp { formulation: Formulation::Paper, random_seed: 1 };
 
     /// A tiny batch on tight nodes. All numbers lie on a coarse grid, so that ties and T_k = O_k are frequent.
     fn tiny(seed: u64, objective: Objective) -> Instance {
@@ -400,14 +348,9 @@ mod tests {
         let nodes = (0..count).map(|index| Node {
             name: index.to_string(),
             kind: 0,
-            position: Position {
-                latitude: 0.0,
-                longitude: 0.0,
-            },
+            position: Position { latitude: 0.0, longitude: 0.0 },
             frequency: Gigahertz(3.0),
-            cores: Cores {
-                milli: 500 * pick(1, 6),
-            },
+            cores: Cores { milli: 500 * pick(1, 6) },
             memory: Memory { mb: 128 * pick(1, 6) },
             registry_bandwidth: MegabytesPerSecond(50.0 * f64::from(pick(1, 2))),
         });
@@ -418,18 +361,11 @@ mod tests {
             image: Megabytes(5.0 * f64::from(pick(0, 3))),
             init: Milliseconds(25.0 * f64::from(pick(0, 4))),
             memory: Memory { mb: 128 * pick(1, 2) },
-            cores: Cores {
-                milli: 500 * pick(1, 2),
-            },
+            cores: Cores { milli: 500 * pick(1, 2) },
         });
         let functions = functions.collect();
-        let platform = Platform {
-            topology: Topology {
-                nodes,
-                links: links.expect("rates above 0"),
-            },
-            functions,
-        };
+        let platform =
+            Platform { topology: Topology { nodes, links: links.expect("rates above 0") }, functions };
         let mut state = ClusterState::empty(&platform);
         state.time = Time(1000.0);
         for j in platform.function_ids() {
@@ -451,12 +387,7 @@ mod tests {
             slo: Milliseconds(50.0 * f64::from(pick(2, 12))),
         });
         let requests = requests.collect();
-        Instance {
-            platform,
-            state,
-            requests,
-            objective,
-        }
+        Instance { platform, state, requests, objective }
     }
 
     /// The least objective over all placements, by trying each; `None` if none is allowed.
@@ -474,9 +405,7 @@ mod tests {
                 number /= choices.len();
                 choice
             };
-            Placement {
-                decisions: problem.requests.iter().map(|_| digit()).collect(),
-            }
+            Placement { decisions: problem.requests.iter().map(|_| digit()).collect() }
         });
         placements
             .filter(|placement| violations(problem, placement).is_empty())
@@ -486,12 +415,7 @@ mod tests {
 
     /// The optimum of the program that the model exports, by a path that shares no row with this file.
     fn exported(problem: &BatchProblem<'_>) -> Option<f64> {
-        let options = HighsOptions {
-            random_seed: 1,
-            mip_rel_gap: 0.0,
-            node_limit: None,
-            time_limit: None,
-        };
+        let options = HighsOptions { random_seed: 1, mip_rel_gap: 0.0, node_limit: None, time_limit: None };
         let solution = solve_mps(&LinearProgram::of(problem).to_mps(), &options).expect("HiGHS runs");
         match solution.status {
             ModelStatus::Optimal => solution.incumbent.map(|incumbent| incumbent.objective),
@@ -514,11 +438,7 @@ mod tests {
             let instance = tiny(seed, objective);
             let problem = instance.problem();
             let oracle = brute_force(&problem);
-            agrees(
-                &format!("exported program, seed {seed}"),
-                oracle,
-                exported(&problem),
-            );
+            agrees(&format!("exported program, seed {seed}"), oracle, exported(&problem));
             let mut solver = SOLVER;
             let found = match solver.solve(&problem, &Budget::default()) {
                 Ok(solution) => {
@@ -531,25 +451,15 @@ mod tests {
                         "seed {seed}"
                     );
                     let bound = solution.bound.expect("a proof has a bound");
-                    assert!(
-                        bound <= objective && objective - bound <= 1e-6,
-                        "seed {seed}: bound {bound}"
-                    );
+                    assert!(bound <= objective && objective - bound <= 1e-6, "seed {seed}: bound {bound}");
                     Some(objective)
                 }
                 Err(SolveError::Infeasible { hopeless }) => {
                     // Whoever is hopeless stays so alone, with the whole batch out of the way.
                     for id in hopeless {
-                        let alone: Vec<_> = problem
-                            .requests
-                            .iter()
-                            .filter(|request| request.id == id)
-                            .copied()
-                            .collect();
-                        let alone = BatchProblem {
-                            requests: &alone,
-                            ..problem
-                        };
+                        let alone: Vec<_> =
+                            problem.requests.iter().filter(|request| request.id == id).copied().collect();
+                        let alone = BatchProblem { requests: &alone, ..problem };
                         assert_eq!(brute_force(&alone), None, "seed {seed}: {id:?}");
                     }
                     None
@@ -568,13 +478,8 @@ mod tests {
         assert_eq!(infeasible, 0, "deferring all is always allowed");
         // Prices that make it worth to defer, or to be late.
         for (late, defer) in [(20.0, 2000.0), (1000.0, 60.0), (0.0, 0.0)] {
-            let slo = Slo::Elastic {
-                penalty_ms: Milliseconds(late),
-            };
-            against_brute_force(Objective {
-                slo,
-                defer_penalty: Milliseconds(defer),
-            });
+            let slo = Slo::Elastic { penalty_ms: Milliseconds(late) };
+            against_brute_force(Objective { slo, defer_penalty: Milliseconds(defer) });
         }
     }
 
@@ -590,12 +495,7 @@ mod tests {
     /// One node with one idle container, and one request that takes 100 ms there.
     fn single(slo: f64, objective: Objective) -> Instance {
         let mut instance = tiny(0, objective);
-        let Instance {
-            platform,
-            state,
-            requests,
-            ..
-        } = &mut instance;
+        let Instance { platform, state, requests, .. } = &mut instance;
         platform.topology.nodes.truncate(1);
         platform.topology.nodes[0].cores = Cores { milli: 1000 };
         platform.topology.nodes[0].memory = Memory { mb: 256 };
@@ -619,32 +519,22 @@ mod tests {
         let solve = |slo, objective| {
             let instance = single(slo, objective);
             let mut solver = SOLVER;
-            solver
-                .solve(&instance.problem(), &Budget::default())
-                .map(|solution| solution.objective)
+            solver.solve(&instance.problem(), &Budget::default()).map(|solution| solution.objective)
         };
         assert_eq!(solve(100.0, Objective::ELASTIC), Ok(100.0));
         assert_eq!(solve(100.0, Objective::HARD), Ok(100.0));
         // Late by far less than HiGHS would notice.
         assert_eq!(solve(100.0 - 1e-9, Objective::ELASTIC), Ok(1100.0));
         let hopeless = vec![RequestId(0)];
-        assert_eq!(
-            solve(100.0 - 1e-9, Objective::HARD),
-            Err(SolveError::Infeasible { hopeless })
-        );
+        assert_eq!(solve(100.0 - 1e-9, Objective::HARD), Err(SolveError::Infeasible { hopeless }));
     }
 
     #[test]
     fn an_empty_batch_costs_nothing() {
         for objective in [Objective::ELASTIC, Objective::HARD] {
-            let instance = Instance {
-                requests: Vec::new(),
-                ..tiny(0, objective)
-            };
+            let instance = Instance { requests: Vec::new(), ..tiny(0, objective) };
             let mut solver = SOLVER;
-            let solution = solver
-                .solve(&instance.problem(), &Budget::default())
-                .expect("nothing to do");
+            let solution = solver.solve(&instance.problem(), &Budget::default()).expect("nothing to do");
             assert_eq!((solution.objective, solution.proof), (0.0, Proof::Optimal));
         }
     }
@@ -656,16 +546,10 @@ mod tests {
             let mut solver = SOLVER;
             solver.solve(&instance.problem(), &budget)
         };
-        let cancelled = Budget {
-            cancel: Some(std::sync::Arc::new(true.into())),
-            ..Budget::default()
-        };
+        let cancelled = Budget { cancel: Some(std::sync::Arc::new(true.into())), ..Budget::default() };
         assert_eq!(solve(cancelled), Err(SolveError::NothingFound));
         // HiGHS may find a placement before it first looks at the clock, but it cannot claim to be through.
-        match solve(Budget {
-            time_limit: Some(std::time::Duration::ZERO),
-            ..Budget::default()
-        }) {
+        match solve(Budget { time_limit: Some(std::time::Duration::ZERO), ..Budget::default() }) {
             Err(SolveError::NothingFound) => {}
             Ok(solution) => assert_eq!(solution.stop, Stop::Time),
             Err(error) => panic!("{error}"),
@@ -675,13 +559,8 @@ mod tests {
     #[test]
     fn a_seed_that_highs_cannot_take_is_named() {
         let instance = tiny(1, Objective::ELASTIC);
-        let mut solver = Milp {
-            random_seed: u32::MAX,
-            ..SOLVER
-        };
-        let error = solver
-            .solve(&instance.problem(), &Budget::default())
-            .expect_err("too large");
+        let mut solver = Milp { random_seed: u32::MAX, ..SOLVER };
+        let error = solver.solve(&instance.problem(), &Budget::default()).expect_err("too large");
         assert!(error.to_string().contains("4294967295"), "{error}");
     }
 }

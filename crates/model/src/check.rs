@@ -102,15 +102,12 @@ fn placed<'a>(
     problem: &'a BatchProblem<'_>,
     placement: &'a Placement,
 ) -> impl Iterator<Item = (usize, &'a Request, NodeId, Container)> {
-    problem
-        .requests
-        .iter()
-        .zip(&placement.decisions)
-        .enumerate()
-        .filter_map(|(index, (request, decision))| match *decision {
+    problem.requests.iter().zip(&placement.decisions).enumerate().filter_map(
+        |(index, (request, decision))| match *decision {
             Decision::Run { node, container } => Some((index, request, node, container)),
             Decision::Defer => None,
-        })
+        },
+    )
 }
 
 fn unknown_nodes(problem: &BatchProblem<'_>, placement: &Placement) -> Vec<Violation> {
@@ -138,11 +135,8 @@ fn not_placed(problem: &BatchProblem<'_>, placement: &Placement) -> Vec<Violatio
 
 /// Constraint (6): sum over k of f_k x_kv <= F_v, counting what is busy already.
 fn cores(problem: &BatchProblem<'_>, placement: &Placement) -> Vec<Violation> {
-    let mut used: Vec<Cores> = problem
-        .platform
-        .node_ids()
-        .map(|node| problem.state.used_cores(node))
-        .collect();
+    let mut used: Vec<Cores> =
+        problem.platform.node_ids().map(|node| problem.state.used_cores(node)).collect();
     for (_, request, node, _) in placed(problem, placement) {
         // A batch may ask for more than `u32` holds.
         let used = &mut used[node.index()];
@@ -159,11 +153,8 @@ fn cores(problem: &BatchProblem<'_>, placement: &Placement) -> Vec<Violation> {
 
 /// Constraint (7): sum over k of c_k x_kv <= C_v, counting what is busy already. Idle containers make room.
 fn memory(problem: &BatchProblem<'_>, placement: &Placement) -> Vec<Violation> {
-    let mut used: Vec<Memory> = problem
-        .platform
-        .node_ids()
-        .map(|node| problem.state.used_memory(node))
-        .collect();
+    let mut used: Vec<Memory> =
+        problem.platform.node_ids().map(|node| problem.state.used_memory(node)).collect();
     for (_, request, node, _) in placed(problem, placement) {
         let used = &mut used[node.index()];
         *used = used.saturating_add(problem.platform.function(request.function).memory);
@@ -204,11 +195,6 @@ fn idle_containers(problem: &BatchProblem<'_>, placement: &Placement) -> Vec<Vio
         .into_iter()
         .map(|((node, function), reuses)| (node, function, reuses, problem.state.idle(function, node)))
         .filter(|(_, _, reuses, idle)| reuses > idle)
-        .map(|(node, function, reuses, idle)| Violation::NoIdleContainer {
-            node,
-            function,
-            reuses,
-            idle,
-        })
+        .map(|(node, function, reuses, idle)| Violation::NoIdleContainer { node, function, reuses, idle })
         .collect()
 }

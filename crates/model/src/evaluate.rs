@@ -59,11 +59,7 @@ pub struct Evaluation {
 /// assert_eq!(evaluation.objective, 550.0 + 1000.0 + 2000.0);
 /// ```
 pub fn evaluate(problem: &BatchProblem<'_>, placement: &Placement) -> Evaluation {
-    assert_eq!(
-        placement.decisions.len(),
-        problem.requests.len(),
-        "one decision for each request"
-    );
+    assert_eq!(placement.decisions.len(), problem.requests.len(), "one decision for each request");
     let now = problem.now();
     let mut evaluation = Evaluation {
         latencies: Vec::with_capacity(problem.requests.len()),
@@ -79,10 +75,7 @@ pub fn evaluate(problem: &BatchProblem<'_>, placement: &Placement) -> Evaluation
             }
             Decision::Defer => {
                 evaluation.deferred += 1;
-                Latency {
-                    wait: now - request.arrival,
-                    ..Latency::default()
-                }
+                Latency { wait: now - request.arrival, ..Latency::default() }
             }
         };
         let total = latency.total();
@@ -90,8 +83,6 @@ pub fn evaluate(problem: &BatchProblem<'_>, placement: &Placement) -> Evaluation
         evaluation.late += usize::from(total > request.slo);
         evaluation.latencies.push(latency);
     }
-    evaluation.objective = problem
-        .objective
-        .total(evaluation.latency, evaluation.late, evaluation.deferred);
+    evaluation.objective = problem.objective.total(evaluation.latency, evaluation.late, evaluation.deferred);
     evaluation
 }

@@ -57,18 +57,8 @@ impl Instance {
 
     /// The batch.
     pub fn problem(&self) -> BatchProblem<'_> {
-        let Instance {
-            platform,
-            state,
-            requests,
-            objective,
-        } = self;
-        BatchProblem {
-            platform,
-            state,
-            requests,
-            objective: *objective,
-        }
+        let Instance { platform, state, requests, objective } = self;
+        BatchProblem { platform, state, requests, objective: *objective }
     }
 
     /// The instance as JSON, numbers in full precision.
@@ -89,12 +79,7 @@ impl Instance {
     /// A text that is not the JSON of an instance, or a value that makes no sense.
     pub fn from_json(text: &str) -> Result<Instance, InstanceError> {
         let file: InstanceFile = serde_json::from_str(text)?;
-        require(
-            file.format == FORMAT,
-            || "format".into(),
-            &file.format,
-            "scale-instance-1",
-        )?;
+        require(file.format == FORMAT, || "format".into(), &file.format, "scale-instance-1")?;
         file.platform.validate()?;
         for request in &file.requests {
             request.validate(&file.platform)?;
@@ -114,19 +99,9 @@ impl Instance {
         )?;
         if let Slo::Elastic { penalty_ms } = file.objective.slo {
             let field = || "objective.slo.penalty_ms".into();
-            require(
-                not_negative(penalty_ms.0),
-                field,
-                penalty_ms.0,
-                "a number of at least 0",
-            )?;
+            require(not_negative(penalty_ms.0), field, penalty_ms.0, "a number of at least 0")?;
         }
         let state = file.state.build(&file.platform)?;
-        Ok(Instance {
-            platform: file.platform,
-            state,
-            requests: file.requests,
-            objective: file.objective,
-        })
+        Ok(Instance { platform: file.platform, state, requests: file.requests, objective: file.objective })
     }
 }

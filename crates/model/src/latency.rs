@@ -39,24 +39,14 @@ impl Latency {
     #[inline]
     pub fn total(&self) -> Milliseconds {
         // Destructured, so that a new part cannot be forgotten.
-        let Latency {
-            cold: _,
-            comp: _,
-            comm: _,
-            wait,
-        } = *self;
+        let Latency { cold: _, comp: _, comm: _, wait } = *self;
         self.service() + wait
     }
 
     /// How long the container is busy with the request: all parts but the waiting.
     #[inline]
     pub fn service(&self) -> Milliseconds {
-        let Latency {
-            cold,
-            comp,
-            comm,
-            wait: _,
-        } = *self;
+        let Latency { cold, comp, comm, wait: _ } = *self;
         cold + comp + comm
     }
 }

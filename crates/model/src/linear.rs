@@ -59,17 +59,10 @@ impl LinearProgram {
     /// The program of a batch. Its optimum is the least [`evaluate`](crate::evaluate())`.objective` over all placements
     /// without violations; infeasible if there is none.
     pub fn of(problem: &BatchProblem<'_>) -> LinearProgram {
-        let mut program = LinearProgram {
-            columns: Vec::new(),
-            rows: Vec::new(),
-        };
+        let mut program = LinearProgram { columns: Vec::new(), rows: Vec::new() };
         let platform = problem.platform;
         let nodes: Vec<NodeId> = platform.node_ids().collect();
-        let waited: f64 = problem
-            .requests
-            .iter()
-            .map(|request| (problem.now() - request.arrival).0)
-            .sum();
+        let waited: f64 = problem.requests.iter().map(|request| (problem.now() - request.arrival).0).sum();
         program.column("one".into(), waited, 1.0);
 
         let mut cores = vec![Vec::new(); nodes.len()];
@@ -81,28 +74,18 @@ impl LinearProgram {
             let mut slo = Vec::new();
             let mut longest = 0.0_f64;
             for &v in &nodes {
-                let warm = latency::predict(platform, request, v, Container::Reuse, problem.now())
-                    .service()
-                    .0;
-                let cold = latency::predict(platform, request, v, Container::New, problem.now())
-                    .cold
-                    .0;
+                let warm =
+                    latency::predict(platform, request, v, Container::Reuse, problem.now()).service().0;
+                let cold = latency::predict(platform, request, v, Container::New, problem.now()).cold.0;
                 let x = program.column(format!("x_{k}_{}", v.0), warm, 0.0);
                 let z = program.column(format!("z_{k}_{}", v.0), cold, 0.0);
-                program.row(
-                    format!("new_{k}_{}", v.0),
-                    vec![(z, 1.0), (x, -1.0)],
-                    Sense::AtMost,
-                    0.0,
-                );
+                program.row(format!("new_{k}_{}", v.0), vec![(z, 1.0), (x, -1.0)], Sense::AtMost, 0.0);
                 place.push((x, 1.0));
                 slo.extend([(x, warm), (z, cold)]);
                 longest = longest.max(warm + cold);
                 cores[v.index()].push((x, f64::from(function.cores.milli)));
                 memory[v.index()].push((x, f64::from(function.memory.mb)));
-                idle.entry((request.function, v))
-                    .or_default()
-                    .extend([(x, 1.0), (z, -1.0)]);
+                idle.entry((request.function, v)).or_default().extend([(x, 1.0), (z, -1.0)]);
             }
             // What is left of the SLO after the time that the request has waited.
             let slack = request.slo.0 - (problem.now() - request.arrival).0;
@@ -127,19 +110,9 @@ impl LinearProgram {
             let free_cores = node.cores.milli - problem.state.used_cores(v).milli;
             let free_memory = node.memory.mb - problem.state.used_memory(v).mb;
             let terms = std::mem::take(&mut cores[v.index()]);
-            program.row(
-                format!("cores_{}", v.0),
-                terms,
-                Sense::AtMost,
-                f64::from(free_cores),
-            );
+            program.row(format!("cores_{}", v.0), terms, Sense::AtMost, f64::from(free_cores));
             let terms = std::mem::take(&mut memory[v.index()]);
-            program.row(
-                format!("memory_{}", v.0),
-                terms,
-                Sense::AtMost,
-                f64::from(free_memory),
-            );
+            program.row(format!("memory_{}", v.0), terms, Sense::AtMost, f64::from(free_memory));
         }
         for ((j, v), terms) in idle {
             let count = f64::from(problem.state.idle(j, v));
@@ -154,12 +127,7 @@ impl LinearProgram {
     }
 
     fn row(&mut self, name: String, terms: Vec<(usize, f64)>, sense: Sense, rhs: f64) {
-        self.rows.push(Row {
-            name,
-            terms,
-            sense,
-            rhs,
-        });
+        self.rows.push(Row { name, terms, sense, rhs });
     }
 
     /// Free-format MPS. Numbers are written so that they read back to the same bits.
@@ -180,10 +148,7 @@ impl LinearProgram {
         }
         text.push_str("COLUMNS\n MARKER 'MARKER' 'INTORG'\n");
         for (column, entries) in self.columns.iter().zip(by_column) {
-            line(
-                &mut text,
-                format_args!(" {} objective {}", column.name, column.cost),
-            );
+            line(&mut text, format_args!(" {} objective {}", column.name, column.cost));
             for (row, value) in entries {
                 line(&mut text, format_args!(" {} {row} {value}", column.name));
             }

@@ -118,10 +118,7 @@ impl Platform {
     /// Whether some node, if it were empty, could hold one container of the function.
     pub fn can_ever_run(&self, id: FunctionId) -> bool {
         let function = self.function(id);
-        self.topology
-            .nodes
-            .iter()
-            .any(|node| function.cores <= node.cores && function.memory <= node.memory)
+        self.topology.nodes.iter().any(|node| function.cores <= node.cores && function.memory <= node.memory)
     }
 
     /// Checks every field.
@@ -164,10 +161,7 @@ impl Platform {
                 "a number above 0 and at most 1000000000",
             )?;
         }
-        unique(
-            "functions",
-            self.functions.iter().map(|function| function.name.as_str()),
-        )
+        unique("functions", self.functions.iter().map(|function| function.name.as_str()))
     }
 }
 
@@ -177,12 +171,7 @@ impl Topology {
     /// # Errors
     /// The first field that makes no sense.
     pub fn validate(&self) -> Result<(), Invalid> {
-        require(
-            !self.nodes.is_empty(),
-            || "topology.nodes".into(),
-            0,
-            "at least one node",
-        )?;
+        require(!self.nodes.is_empty(), || "topology.nodes".into(), 0, "at least one node")?;
         require(
             self.links.nodes == self.nodes.len(),
             || "topology.links".into(),
@@ -192,12 +181,7 @@ impl Topology {
         for (index, node) in self.nodes.iter().enumerate() {
             let field = |name: &str| format!("topology.nodes[{index}] ({}).{name}", node.name);
             let Position { latitude, longitude } = node.position;
-            require(
-                latitude.abs() <= 90.0,
-                || field("latitude_deg"),
-                latitude,
-                "degrees from -90 to 90",
-            )?;
+            require(latitude.abs() <= 90.0, || field("latitude_deg"), latitude, "degrees from -90 to 90")?;
             require(
                 longitude.abs() <= 180.0,
                 || field("longitude_deg"),
@@ -223,12 +207,7 @@ impl Topology {
                 "a number above 0 and at most 1000000000",
             )?;
             let bandwidth = node.registry_bandwidth.0;
-            require(
-                positive(bandwidth),
-                || field("registry_bandwidth_mb_s"),
-                bandwidth,
-                "a number above 0",
-            )?;
+            require(positive(bandwidth), || field("registry_bandwidth_mb_s"), bandwidth, "a number above 0")?;
         }
         unique("topology.nodes", self.nodes.iter().map(|node| node.name.as_str()))
     }
@@ -301,10 +280,7 @@ impl Serialize for Links {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = |rate: &MegabytesPerSecond| rate.0.is_finite().then_some(rate.0);
         // `chunks` of zero would panic; a topology without nodes is refused by `validate`, but may still be printed.
-        let rows = self
-            .rates
-            .chunks(self.nodes.max(1))
-            .map(|row| row.iter().map(value).collect::<Vec<_>>());
+        let rows = self.rates.chunks(self.nodes.max(1)).map(|row| row.iter().map(value).collect::<Vec<_>>());
         serializer.collect_seq(rows)
     }
 }
@@ -316,9 +292,7 @@ impl<'de> Deserialize<'de> for Links {
         for (source, row) in rows.iter().enumerate() {
             if row.len() != rows.len() {
                 let (found, expected) = (row.len(), rows.len());
-                return Err(D::Error::custom(format!(
-                    "links[{source}]: {found} rates: expected {expected}"
-                )));
+                return Err(D::Error::custom(format!("links[{source}]: {found} rates: expected {expected}")));
             }
             if let Some(target) = (0..row.len()).find(|&target| target != source && row[target].is_none()) {
                 return Err(D::Error::custom(format!(

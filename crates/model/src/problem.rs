@@ -102,15 +102,10 @@ impl Objective {
     /// The elastic objective that all optimisers share unless told otherwise: 1000 ms for a late request, 2000 ms for
     /// a deferred one.
     pub const ELASTIC: Objective = Objective {
-        slo: Slo::Elastic {
-            penalty_ms: Milliseconds(1000.0),
-        },
+        slo: Slo::Elastic { penalty_ms: Milliseconds(1000.0) },
         defer_penalty: Milliseconds(2000.0),
     };
 
     /// Eqs. (4)-(8) as printed.
-    pub const HARD: Objective = Objective {
-        slo: Slo::Hard,
-        defer_penalty: Milliseconds(2000.0),
-    };
+    pub const HARD: Objective = Objective { slo: Slo::Hard, defer_penalty: Milliseconds(2000.0) };
 }

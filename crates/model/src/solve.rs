@@ -45,13 +45,7 @@ impl Outcome {
 
     /// Whether the request was placed in a new container.
     pub fn cold(&self) -> bool {
-        matches!(
-            self.decision,
-            Decision::Run {
-                container: Container::New,
-                ..
-            }
-        )
+        matches!(self.decision, Decision::Run { container: Container::New, .. })
     }
 }
 
@@ -82,9 +76,7 @@ pub struct Budget {
 impl Budget {
     /// Whether someone asked to stop.
     pub fn cancelled(&self) -> bool {
-        self.cancel
-            .as_ref()
-            .is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+        self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 }
 
@@ -210,12 +202,6 @@ impl Solution {
             return Err(SolveError::NotAllowed(violation));
         }
         let objective = evaluate(problem, &placement).objective;
-        Ok(Solution {
-            placement,
-            objective,
-            bound: None,
-            proof: Proof::Feasible,
-            stop: Stop::Finished,
-        })
+        Ok(Solution { placement, objective, bound: None, proof: Proof::Feasible, stop: Stop::Finished })
     }
 }

@@ -114,9 +114,7 @@ impl ClusterState {
         let need = platform.function(function);
         let pair = function.index() * self.nodes + node.index();
         if container == Container::Reuse {
-            self.idle[pair] = self.idle[pair]
-                .checked_sub(1)
-                .expect("an idle container to reuse");
+            self.idle[pair] = self.idle[pair].checked_sub(1).expect("an idle container to reuse");
             self.idle_memory[node.index()] -= need.memory;
         }
         self.busy[pair] += 1;
@@ -133,9 +131,7 @@ impl ClusterState {
     pub fn finish(&mut self, platform: &Platform, function: FunctionId, node: NodeId) {
         let need = platform.function(function);
         let pair = function.index() * self.nodes + node.index();
-        self.busy[pair] = self.busy[pair]
-            .checked_sub(1)
-            .expect("a busy container to finish");
+        self.busy[pair] = self.busy[pair].checked_sub(1).expect("a busy container to finish");
         self.running[node.index()] -= 1;
         self.used_cores[node.index()] -= need.cores;
         self.used_memory[node.index()] -= need.memory;
@@ -156,9 +152,7 @@ impl ClusterState {
     #[inline]
     pub fn evict(&mut self, platform: &Platform, function: FunctionId, node: NodeId) {
         let pair = function.index() * self.nodes + node.index();
-        self.idle[pair] = self.idle[pair]
-            .checked_sub(1)
-            .expect("an idle container to evict");
+        self.idle[pair] = self.idle[pair].checked_sub(1).expect("an idle container to evict");
         self.idle_memory[node.index()] -= platform.function(function).memory;
     }
 
@@ -243,39 +237,21 @@ impl StateFile {
             for function in platform.function_ids() {
                 let (idle, busy) = (state.idle(function, node), state.busy(function, node));
                 if idle + busy > 0 {
-                    containers.push(ContainersFile {
-                        node,
-                        function,
-                        idle,
-                        busy,
-                    });
+                    containers.push(ContainersFile { node, function, idle, busy });
                 }
             }
         }
-        StateFile {
-            time_ms: state.time.0,
-            containers,
-        }
+        StateFile { time_ms: state.time.0, containers }
     }
 
     pub(crate) fn build(&self, platform: &Platform) -> Result<ClusterState, Invalid> {
         let mut state = ClusterState::empty(platform);
-        require(
-            self.time_ms.is_finite(),
-            || "state.time_ms".into(),
-            self.time_ms,
-            "a finite number",
-        )?;
+        require(self.time_ms.is_finite(), || "state.time_ms".into(), self.time_ms, "a finite number")?;
         state.time = Time(self.time_ms);
         for (index, entry) in self.containers.iter().enumerate() {
             let field = |name: &str| format!("state.containers[{index}].{name}");
             let nodes = platform.topology.nodes.len();
-            require(
-                entry.node.index() < nodes,
-                || field("node"),
-                entry.node.0,
-                "a known node",
-            )?;
+            require(entry.node.index() < nodes, || field("node"), entry.node.0, "a known node")?;
             let functions = platform.functions.len();
             require(
                 entry.function.index() < functions,
@@ -297,12 +273,7 @@ impl StateFile {
                 + u64::from(state.idle_memory(entry.node).mb)
                 + u64::from(state.used_memory(entry.node).mb);
             let room = memory <= u64::from(platform.node(entry.node).memory.mb);
-            require(
-                room,
-                || field("idle"),
-                entry.idle,
-                "no more containers than the node has memory for",
-            )?;
+            require(room, || field("idle"), entry.idle, "no more containers than the node has memory for")?;
             state.add_idle(platform, entry.function, entry.node, entry.idle);
         }
         Ok(state)

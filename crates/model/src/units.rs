@@ -165,17 +165,13 @@ impl Cores {
     /// The sum, or the largest number there is: above every capacity, see `Platform::validate`.
     #[inline]
     pub fn saturating_add(self, other: Cores) -> Cores {
-        Cores {
-            milli: self.milli.saturating_add(other.milli),
-        }
+        Cores { milli: self.milli.saturating_add(other.milli) }
     }
 
     /// The difference, or `None` if it would be negative.
     #[inline]
     pub fn checked_sub(self, other: Cores) -> Option<Cores> {
-        Some(Cores {
-            milli: self.milli.checked_sub(other.milli)?,
-        })
+        Some(Cores { milli: self.milli.checked_sub(other.milli)? })
     }
 }
 
@@ -202,17 +198,13 @@ impl Memory {
     /// The sum, or the largest number there is: above every capacity, see `Platform::validate`.
     #[inline]
     pub fn saturating_add(self, other: Memory) -> Memory {
-        Memory {
-            mb: self.mb.saturating_add(other.mb),
-        }
+        Memory { mb: self.mb.saturating_add(other.mb) }
     }
 
     /// The difference, or `None` if it would be negative.
     #[inline]
     pub fn checked_sub(self, other: Memory) -> Option<Memory> {
-        Some(Memory {
-            mb: self.mb.checked_sub(other.mb)?,
-        })
+        Some(Memory { mb: self.mb.checked_sub(other.mb)? })
     }
 }
 
@@ -220,9 +212,7 @@ impl Add for Cores {
     type Output = Cores;
     #[inline]
     fn add(self, other: Cores) -> Cores {
-        Cores {
-            milli: self.milli + other.milli,
-        }
+        Cores { milli: self.milli + other.milli }
     }
 }
 impl AddAssign for Cores {
@@ -241,9 +231,7 @@ impl Add for Memory {
     type Output = Memory;
     #[inline]
     fn add(self, other: Memory) -> Memory {
-        Memory {
-            mb: self.mb + other.mb,
-        }
+        Memory { mb: self.mb + other.mb }
     }
 }
 impl AddAssign for Memory {
@@ -325,11 +313,8 @@ mod tests {
 
     #[test]
     fn cores_and_memory_are_read_exactly_or_not_at_all() {
-        let cores = |text: &str| {
-            serde_json::from_str::<Cores>(text)
-                .map(|c| c.milli)
-                .map_err(|e| e.to_string())
-        };
+        let cores =
+            |text: &str| serde_json::from_str::<Cores>(text).map(|c| c.milli).map_err(|e| e.to_string());
         assert_eq!(cores("0.45"), Ok(450));
         assert_eq!(cores("2"), Ok(2000));
         assert_eq!(cores("3.599"), Ok(3599));
@@ -337,11 +322,8 @@ mod tests {
             let error = cores(bad).expect_err(bad);
             assert!(error.contains("three decimals"), "{error}");
         }
-        let memory = |text: &str| {
-            serde_json::from_str::<Memory>(text)
-                .map(|m| m.mb)
-                .map_err(|e| e.to_string())
-        };
+        let memory =
+            |text: &str| serde_json::from_str::<Memory>(text).map(|m| m.mb).map_err(|e| e.to_string());
         assert_eq!(memory("128.0"), Ok(128));
         for bad in ["128.5", "-1", "1e300"] {
             assert!(memory(bad).expect_err(bad).contains("whole number"));
@@ -352,10 +334,7 @@ mod tests {
     fn cores_print_as_they_were_written() {
         for milli in 0..10_000 {
             let text = serde_json::to_string(&Cores { milli }).expect("a number");
-            assert_eq!(
-                serde_json::from_str::<Cores>(&text).expect("the same number"),
-                Cores { milli }
-            );
+            assert_eq!(serde_json::from_str::<Cores>(&text).expect("the same number"), Cores { milli });
             assert!(text.len() <= 5, "{text}");
         }
     }

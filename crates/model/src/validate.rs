@@ -22,15 +22,7 @@ pub(crate) fn require(
     value: impl ToString,
     expected: &'static str,
 ) -> Result<(), Invalid> {
-    if ok {
-        Ok(())
-    } else {
-        Err(Invalid {
-            field: field(),
-            value: value.to_string(),
-            expected,
-        })
-    }
+    if ok { Ok(()) } else { Err(Invalid { field: field(), value: value.to_string(), expected }) }
 }
 
 /// Whether a number is finite and above zero.

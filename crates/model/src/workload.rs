@@ -54,12 +54,7 @@ impl Request {
             "a known function",
         )?;
         let nodes = platform.topology.nodes.len();
-        require(
-            known(self.source.index(), nodes),
-            || field("source"),
-            self.source.0,
-            "a known node",
-        )?;
+        require(known(self.source.index(), nodes), || field("source"), self.source.0, "a known node")?;
         require(
             not_negative(self.arrival.0),
             || field("arrival_ms"),
@@ -67,24 +62,9 @@ impl Request {
             "a number of at least 0",
         )?;
         let work = self.cpu_time.0;
-        require(
-            not_negative(work),
-            || field("cpu_time_core_ms"),
-            work,
-            "a number of at least 0",
-        )?;
-        require(
-            not_negative(self.input.0),
-            || field("input_mb"),
-            self.input.0,
-            "a number of at least 0",
-        )?;
-        require(
-            positive(self.slo.0),
-            || field("slo_ms"),
-            self.slo.0,
-            "a number above 0",
-        )
+        require(not_negative(work), || field("cpu_time_core_ms"), work, "a number of at least 0")?;
+        require(not_negative(self.input.0), || field("input_mb"), self.input.0, "a number of at least 0")?;
+        require(positive(self.slo.0), || field("slo_ms"), self.slo.0, "a number above 0")
     }
 }
 
@@ -106,12 +86,7 @@ impl Workload {
             request.validate(platform)?;
             let sorted = last <= request.arrival;
             let field = || format!("requests[{index}].arrival_ms");
-            require(
-                sorted,
-                field,
-                request.arrival.0,
-                "not to be before the request before it",
-            )?;
+            require(sorted, field, request.arrival.0, "not to be before the request before it")?;
             last = request.arrival;
         }
         Ok(())

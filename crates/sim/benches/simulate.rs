@@ -34,10 +34,10 @@ fn platform(rng: &mut ChaCha8Rng) -> Platform {
     let functions = (0..FUNCTIONS)
         .map(|index| Function {
             name: format!("f{index}"),
-            image: Megabytes(rng.random_range(5.0..40.0)),
-            init: Milliseconds(rng.random_range(20.0..200.0)),
-            memory: Memory { mb: rng.random_range(128..=1024) },
-            cores: Cores { milli: [450, 950, 1950][rng.random_range(0..3)] },
+            image: Megabytes(rng.random_range(2.0..20.0)),
+            init: Milliseconds(rng.random_range(20.0..100.0)),
+            memory: Memory { mb: rng.random_range(128..=512) },
+            cores: Cores { milli: [450, 450, 950][rng.random_range(0..3)] },
         })
         .collect();
     let links =
@@ -45,7 +45,7 @@ fn platform(rng: &mut ChaCha8Rng) -> Platform {
     Platform { topology: Topology { nodes, links }, functions }
 }
 
-/// Functions by Zipf with exponent 1, about 140 ms of computation each.
+/// Functions by Zipf with exponent 1, 40 to 240 ms of computation each.
 fn workload(platform: &Platform, rng: &mut ChaCha8Rng) -> Workload {
     let sums: Vec<f64> = (1..=FUNCTIONS)
         .scan(0.0, |sum, rank| {
@@ -75,6 +75,8 @@ fn workload(platform: &Platform, rng: &mut ChaCha8Rng) -> Workload {
     Workload { requests }
 }
 
+type Make = fn() -> Box<dyn Scheduler>;
+
 fn runs(criterion: &mut Criterion) {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let platform = platform(&mut rng);
@@ -86,7 +88,7 @@ fn runs(criterion: &mut Criterion) {
         objective: Objective::ELASTIC,
         verify: false,
     };
-    let schedulers: [(&str, fn() -> Box<dyn Scheduler>); 2] =
+    let schedulers: [(&str, Make); 2] =
         [("warm-first-fit", || Box::new(WarmFirstFit)), ("greedy-latency", || Box::new(GreedyLatency))];
     for (window, name) in [(50.0, "simulate 50 ms"), (0.0, "simulate 0 ms")] {
         let workload = workload.clone().windowed(Milliseconds(window));

@@ -179,7 +179,7 @@ pub enum SimError {
         time: Time,
         /// What the solver says.
         claimed: f64,
-        /// What [`evaluate`] says.
+        /// What [`evaluate`](scale_model::evaluate()) says.
         actual: f64,
     },
     /// The input makes no sense.

@@ -50,12 +50,7 @@ pub fn build(
         ] {
             if value.is_nan() || value.abs() > limit {
                 let field = format!("sites[{index}] ({}).{field}", site.name);
-                return Err(Invalid {
-                    field,
-                    value: value.to_string(),
-                    expected,
-                }
-                .into());
+                return Err(Invalid { field, value: value.to_string(), expected }.into());
             }
         }
     }
@@ -90,19 +85,10 @@ mod tests {
     use proptest::prelude::*;
 
     const HARDWARE: HardwareSpec = HardwareSpec { cores_per_ghz: 1.0 };
-    const LINKS: LinkSpec = LinkSpec {
-        line_mb_s: 100.0,
-        hop_m: 500.0,
-    };
+    const LINKS: LinkSpec = LinkSpec { line_mb_s: 100.0, hop_m: 500.0 };
 
     fn site(name: &str, latitude: f64) -> Site {
-        Site {
-            name: name.into(),
-            position: Position {
-                latitude,
-                longitude: 0.0,
-            },
-        }
+        Site { name: name.into(), position: Position { latitude, longitude: 0.0 } }
     }
 
     #[test]
@@ -113,10 +99,7 @@ mod tests {
                 &[site("a", 0.0), site("a", 1.0)],
                 "topology.nodes[1].name: \"a\", the name of topology.nodes[0] too: expected a name of its own",
             ),
-            (
-                &[site("a", 91.0)],
-                "sites[0] (a).latitude_deg: 91: expected degrees from -90 to 90",
-            ),
+            (&[site("a", 91.0)], "sites[0] (a).latitude_deg: 91: expected degrees from -90 to 90"),
             (
                 &[site("a", 0.0), site("b", f64::NAN)],
                 "sites[1] (b).latitude_deg: NaN: expected degrees from -90 to 90",
@@ -128,30 +111,19 @@ mod tests {
         }
         let hardware = HardwareSpec { cores_per_ghz: -1.0 };
         assert!(build(&[site("a", 0.0)], &hardware, &LINKS, Seed(1)).is_err());
-        let links = LinkSpec {
-            line_mb_s: 0.0,
-            hop_m: 1.0,
-        };
+        let links = LinkSpec { line_mb_s: 0.0, hop_m: 1.0 };
         assert!(build(&[site("a", 0.0)], &HARDWARE, &links, Seed(1)).is_err());
     }
 
     #[test]
     fn the_metropolitan_area_is_built_too() {
-        let topology = build(
-            &rule::embedded(&Area::MELBOURNE_METRO),
-            &HARDWARE,
-            &LINKS,
-            Seed(1),
-        )
-        .expect("a topology");
+        let topology =
+            build(&rule::embedded(&Area::MELBOURNE_METRO), &HARDWARE, &LINKS, Seed(1)).expect("a topology");
         let statistics = Statistics::of(&topology).expect("nodes");
         assert_eq!(statistics.nodes, 1464);
         // 146 times each type, 3 GHz and 20 GB in the mean, and four more.
         assert!((statistics.cores - 4392.0).abs() < 2.4, "{statistics}");
-        assert!(
-            (statistics.memory_mb - 29_280_000.0).abs() <= 40_000.0,
-            "{statistics}"
-        );
+        assert!((statistics.memory_mb - 29_280_000.0).abs() <= 40_000.0, "{statistics}");
     }
 
     proptest! {

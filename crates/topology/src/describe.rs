@@ -98,14 +98,8 @@ pub fn bounding_box(positions: &[Position]) -> Option<(Position, Position)> {
     let first = *positions.first()?;
     Some(positions.iter().fold((first, first), |(low, high), p| {
         (
-            Position {
-                latitude: low.latitude.min(p.latitude),
-                longitude: low.longitude.min(p.longitude),
-            },
-            Position {
-                latitude: high.latitude.max(p.latitude),
-                longitude: high.longitude.max(p.longitude),
-            },
+            Position { latitude: low.latitude.min(p.latitude), longitude: low.longitude.min(p.longitude) },
+            Position { latitude: high.latitude.max(p.latitude), longitude: high.longitude.max(p.longitude) },
         )
     }))
 }
@@ -128,15 +122,10 @@ pub fn to_metres(positions: &[Position]) -> Vec<(f64, f64)> {
     let Some((south_west, north_east)) = bounding_box(positions) else {
         return Vec::new();
     };
-    let scale = ((south_west.latitude + north_east.latitude) / 2.0)
-        .to_radians()
-        .cos();
+    let scale = ((south_west.latitude + north_east.latitude) / 2.0).to_radians().cos();
     let metres = |degrees: f64| degrees.to_radians() * EARTH_RADIUS_M;
     let project = |p: &Position| {
-        (
-            metres(p.longitude - south_west.longitude) * scale,
-            metres(p.latitude - south_west.latitude),
-        )
+        (metres(p.longitude - south_west.longitude) * scale, metres(p.latitude - south_west.latitude))
     };
     positions.iter().map(project).collect()
 }
@@ -176,11 +165,7 @@ fn median(values: &mut [f64]) -> f64 {
     let half = values.len() / 2;
     let odd = values.len() % 2 == 1;
     let (below, &mut upper, _) = values.select_nth_unstable_by(half, f64::total_cmp);
-    if odd {
-        upper
-    } else {
-        (below.iter().copied().fold(f64::MIN, f64::max) + upper) / 2.0
-    }
+    if odd { upper } else { (below.iter().copied().fold(f64::MIN, f64::max) + upper) / 2.0 }
 }
 
 #[cfg(test)]
@@ -198,20 +183,15 @@ mod tests {
             (Area::MELBOURNE_METRO, 300, f64::INFINITY, 0.01),
         ];
         for (area, nodes, metres, share) in table {
-            let positions: Vec<Position> = rule::sites(&area, nodes, Seed(1))
-                .iter()
-                .map(|site| site.position)
-                .collect();
+            let positions: Vec<Position> =
+                rule::sites(&area, nodes, Seed(1)).iter().map(|site| site.position).collect();
             let map = to_metres(&positions);
             assert!(map.iter().all(|&(x, y)| x >= 0.0 && y >= 0.0));
             for (i, (&a, &(ax, ay))) in positions.iter().zip(&map).enumerate() {
                 for (&b, &(bx, by)) in positions.iter().zip(&map).take(i) {
                     let distance = haversine(a, b);
                     let error = ((ax - bx).hypot(ay - by) - distance).abs();
-                    assert!(
-                        error < metres && error <= share * distance + 1e-6,
-                        "{error} m of {distance} m"
-                    );
+                    assert!(error < metres && error <= share * distance + 1e-6, "{error} m of {distance} m");
                 }
             }
         }
@@ -221,10 +201,7 @@ mod tests {
     #[test]
     fn a_single_node_has_no_distances() {
         let sites = rule::sites(&Area::MELBOURNE_CBD, 1, Seed(1));
-        let links = LinkSpec {
-            line_mb_s: 100.0,
-            hop_m: 500.0,
-        };
+        let links = LinkSpec { line_mb_s: 100.0, hop_m: 500.0 };
         let topology =
             build(&sites, &HardwareSpec { cores_per_ghz: 1.0 }, &links, Seed(1)).expect("a topology");
         let statistics = Statistics::of(&topology).expect("a node");

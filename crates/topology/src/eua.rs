@@ -46,10 +46,7 @@ pub fn read_sites(path: impl AsRef<Path>) -> Result<(Vec<Site>, ReadReport), Top
         if let Some(first) = lines.insert(name, row.line) {
             return Err(table.fault(row, 0, format!("an id of its own (line {first} has it too)")));
         }
-        sites.push(Site {
-            name: name.to_owned(),
-            position: table.position(row, 1, 2)?,
-        });
+        sites.push(Site { name: name.to_owned(), position: table.position(row, 1, 2)? });
     }
     let report = table.report(sites.iter().map(|site| site.position));
     Ok((sites, report))
@@ -68,10 +65,7 @@ pub fn read_centers(path: impl AsRef<Path>) -> Result<(Vec<Site>, ReadReport), T
         if !(radius.is_finite() && radius > 0.0) {
             return Err(table.fault(row, 2, "metres above 0"));
         }
-        sites.push(Site {
-            name: format!("row-{:04}", index + 1),
-            position,
-        });
+        sites.push(Site { name: format!("row-{:04}", index + 1), position });
     }
     let report = table.report(sites.iter().map(|site| site.position));
     Ok((sites, report))
@@ -83,22 +77,14 @@ pub fn read_centers(path: impl AsRef<Path>) -> Result<(Vec<Site>, ReadReport), T
 /// As [`read_sites`].
 pub fn read_users(path: impl AsRef<Path>) -> Result<(Vec<Position>, ReadReport), TopologyError> {
     let table = Table::read(path.as_ref(), &["Latitude", "Longitude"])?;
-    let users = table
-        .rows
-        .iter()
-        .map(|row| table.position(row, 0, 1))
-        .collect::<Result<Vec<_>, _>>()?;
+    let users = table.rows.iter().map(|row| table.position(row, 0, 1)).collect::<Result<Vec<_>, _>>()?;
     let report = table.report(users.iter().copied());
     Ok((users, report))
 }
 
 impl fmt::Display for ReadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ReadReport {
-            rows,
-            same_position,
-            blank_lines,
-        } = self;
+        let ReadReport { rows, same_position, blank_lines } = self;
         write!(
             f,
             "{rows} rows; at the position of an earlier one: {same_position}; blank lines: {blank_lines}"
@@ -133,10 +119,7 @@ impl<'a> Table<'a> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(source) => {
-                return Err(TopologyError::File {
-                    file: path.to_owned(),
-                    source,
-                });
+                return Err(TopologyError::File { file: path.to_owned(), source });
             }
         };
         let text = std::str::from_utf8(&bytes).map_err(|error| {
@@ -158,13 +141,7 @@ impl<'a> Table<'a> {
             match (places.next(), places.next()) {
                 (Some(place), None) => columns.push((name, place)),
                 (Some(_), Some(again)) => {
-                    return Err(fault(
-                        header.line,
-                        again + 1,
-                        name,
-                        name,
-                        format!("one column {name}"),
-                    ));
+                    return Err(fault(header.line, again + 1, name, name, format!("one column {name}")));
                 }
                 (None, _) => {
                     let (column, expected) = (header.cells.len() + 1, format!("a column {name}"));
@@ -177,24 +154,13 @@ impl<'a> Table<'a> {
             let found = row.cells.len();
             let field = header.cells.get(found).unwrap_or("row");
             let expected = format!("{width} cells as in the header, found {found}");
-            return Err(fault(
-                row.line,
-                found.min(width) + 1,
-                field,
-                &row.text(),
-                expected,
-            ));
+            return Err(fault(row.line, found.min(width) + 1, field, &row.text(), expected));
         }
         if rows.is_empty() {
             let expected = "at least one row below the header".into();
             return Err(fault(header.line + 1, 1, names[0], "", expected));
         }
-        Ok(Table {
-            path,
-            columns,
-            rows,
-            blank_lines: blank_lines(text),
-        })
+        Ok(Table { path, columns, rows, blank_lines: blank_lines(text) })
     }
 
     fn cell<'r>(&self, row: &'r Row, column: usize) -> &'r str {
@@ -233,11 +199,7 @@ impl<'a> Table<'a> {
         let bits = |p: Position| ((p.latitude + 0.0).to_bits(), (p.longitude + 0.0).to_bits());
         let places: BTreeSet<(u64, u64)> = positions.map(bits).collect();
         let rows = self.rows.len();
-        ReadReport {
-            rows,
-            same_position: rows - places.len(),
-            blank_lines: self.blank_lines,
-        }
+        ReadReport { rows, same_position: rows - places.len(), blank_lines: self.blank_lines }
     }
 }
 
@@ -250,28 +212,17 @@ impl Row {
 /// The rows, the header first, each with its line as an editor counts.
 fn split(text: &str) -> Result<Vec<Row>, csv::Error> {
     let bytes = text.as_bytes();
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(bytes);
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
     let mut rows = Vec::new();
     let (mut line, mut counted) = (1, 0);
     let mut cells = csv::StringRecord::new();
     while reader.read_record(&mut cells)? {
         // To the csv crate blank lines, and the second half of a CRLF, belong to the row that follows them.
-        let start = cells
-            .position()
-            .map_or(counted, |position| position.byte() as usize);
-        let breaks = bytes[start..]
-            .iter()
-            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
-            .count();
+        let start = cells.position().map_or(counted, |position| position.byte() as usize);
+        let breaks = bytes[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         line += count(&bytes[counted..start + breaks], b'\n') as u64;
         counted = start + breaks;
-        rows.push(Row {
-            line,
-            cells: cells.clone(),
-        });
+        rows.push(Row { line, cells: cells.clone() });
     }
     Ok(rows)
 }
@@ -290,14 +241,8 @@ fn blank_lines(text: &str) -> usize {
 /// Line, number and text of the cell around a byte of a file that is not text, so quotes are not looked at.
 fn cell_at(bytes: &[u8], at: usize) -> (u64, usize, String) {
     let (before, after) = bytes.split_at(at);
-    let line_start = before
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |end| end + 1);
-    let cell_start = before[line_start..]
-        .iter()
-        .rposition(|&byte| byte == b',')
-        .map_or(0, |end| end + 1);
+    let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let cell_start = before[line_start..].iter().rposition(|&byte| byte == b',').map_or(0, |end| end + 1);
     let is_end = |byte: &u8| matches!(byte, b',' | b'\r' | b'\n');
     let cell_end = at + after.iter().position(is_end).unwrap_or(after.len());
     (
@@ -339,10 +284,7 @@ mod tests {
         let (folder, path) = write(content);
         let error = read(path).expect_err("bad input").to_string();
         let folder = format!("{}{}", folder.path().display(), std::path::MAIN_SEPARATOR);
-        error
-            .strip_prefix(&folder)
-            .expect("the file comes first")
-            .to_owned()
+        error.strip_prefix(&folder).expect("the file comes first").to_owned()
     }
 
     #[test]
@@ -352,26 +294,11 @@ mod tests {
         let latitude = "expected degrees from -90 to 90";
         let table = [
             // Coordinates.
-            (
-                second("2,,144.9,B,,,,,,"),
-                format!("3:2: LATITUDE: \"\": {latitude}"),
-            ),
-            (
-                second("2,NaN,144.9,B,,,,,,"),
-                format!("3:2: LATITUDE: \"NaN\": {latitude}"),
-            ),
-            (
-                second("2,-inf,144.9,B,,,,,,"),
-                format!("3:2: LATITUDE: \"-inf\": {latitude}"),
-            ),
-            (
-                second("2,144.9,-37.8,B,,,,,,"),
-                format!("3:2: LATITUDE: \"144.9\": {latitude}"),
-            ),
-            (
-                second("2,\"-37,8\",144.9,B,,,,,,"),
-                format!("3:2: LATITUDE: \"-37,8\": {latitude}"),
-            ),
+            (second("2,,144.9,B,,,,,,"), format!("3:2: LATITUDE: \"\": {latitude}")),
+            (second("2,NaN,144.9,B,,,,,,"), format!("3:2: LATITUDE: \"NaN\": {latitude}")),
+            (second("2,-inf,144.9,B,,,,,,"), format!("3:2: LATITUDE: \"-inf\": {latitude}")),
+            (second("2,144.9,-37.8,B,,,,,,"), format!("3:2: LATITUDE: \"144.9\": {latitude}")),
+            (second("2,\"-37,8\",144.9,B,,,,,,"), format!("3:2: LATITUDE: \"-37,8\": {latitude}")),
             (
                 second("2,-37.8,180.5,B,,,,,,"),
                 "3:3: LONGITUDE: \"180.5\": expected degrees from -180 to 180".into(),
@@ -389,10 +316,7 @@ mod tests {
                 format!("{HEADER}\n1,-37.8,144.9,\"A\nB\",,,,,,\n2,x,1,B,,,,,,\n"),
                 format!("4:2: LATITUDE: \"x\": {latitude}"),
             ),
-            (
-                format!("\u{feff}{HEADER}\n2,x,1,B,,,,,,\n"),
-                format!("2:2: LATITUDE: \"x\": {latitude}"),
-            ),
+            (format!("\u{feff}{HEADER}\n2,x,1,B,,,,,,\n"), format!("2:2: LATITUDE: \"x\": {latitude}")),
             // Rows.
             (
                 second("2,-37.8"),
@@ -415,10 +339,7 @@ mod tests {
                 second("1,-37.9,144.9,B,,,,,,"),
                 "3:1: SITE_ID: \"1\": expected an id of its own (line 2 has it too)".into(),
             ),
-            (
-                second(",-37.9,144.9,B,,,,,,"),
-                "3:1: SITE_ID: \"\": expected the id of the site".into(),
-            ),
+            (second(",-37.9,144.9,B,,,,,,"), "3:1: SITE_ID: \"\": expected the id of the site".into()),
             // Header.
             (
                 "SITE_ID,LONGITUDE\r\n1,144.9\r\n".into(),
@@ -439,11 +360,7 @@ mod tests {
             ),
         ];
         for (content, expected) in table {
-            assert_eq!(
-                message(content.as_bytes(), read_sites),
-                format!("sites.csv:{expected}"),
-                "{content}"
-            );
+            assert_eq!(message(content.as_bytes(), read_sites), format!("sites.csv:{expected}"), "{content}");
         }
     }
 
@@ -463,35 +380,16 @@ mod tests {
 
     #[test]
     fn bad_centres_and_users_are_refused() {
-        let centres = |row: &str| {
-            message(
-                format!("LATITUDE,LONGITUDE,RADIUS_M\n{row}\n").as_bytes(),
-                read_centers,
-            )
-        };
-        assert_eq!(
-            centres("-37.8,144.9,0"),
-            "sites.csv:2:3: RADIUS_M: \"0\": expected metres above 0"
-        );
-        assert_eq!(
-            centres("-37.8,144.9,inf"),
-            "sites.csv:2:3: RADIUS_M: \"inf\": expected metres above 0"
-        );
-        assert_eq!(
-            centres("-37.8,,9"),
-            "sites.csv:2:2: LONGITUDE: \"\": expected degrees from -180 to 180"
-        );
+        let centres =
+            |row: &str| message(format!("LATITUDE,LONGITUDE,RADIUS_M\n{row}\n").as_bytes(), read_centers);
+        assert_eq!(centres("-37.8,144.9,0"), "sites.csv:2:3: RADIUS_M: \"0\": expected metres above 0");
+        assert_eq!(centres("-37.8,144.9,inf"), "sites.csv:2:3: RADIUS_M: \"inf\": expected metres above 0");
+        assert_eq!(centres("-37.8,,9"), "sites.csv:2:2: LONGITUDE: \"\": expected degrees from -180 to 180");
         let users = message(b"Latitude,Longitude\n-37.8,181\n", read_users);
-        assert_eq!(
-            users,
-            "sites.csv:2:2: Longitude: \"181\": expected degrees from -180 to 180"
-        );
+        assert_eq!(users, "sites.csv:2:2: Longitude: \"181\": expected degrees from -180 to 180");
         // The wrong layout is a missing column.
         let users = message(b"LATITUDE,LONGITUDE\n-37.8,144.9\n", read_users);
-        assert_eq!(
-            users,
-            "sites.csv:1:3: Latitude: \"LATITUDE,LONGITUDE\": expected a column Latitude"
-        );
+        assert_eq!(users, "sites.csv:1:3: Latitude: \"LATITUDE,LONGITUDE\": expected a column Latitude");
     }
 
     #[test]
@@ -499,47 +397,18 @@ mod tests {
         let content = "\u{feff}NAME,LONGITUDE,SITE_ID,LATITUDE\r\n\"Corner, A and B\",144.9,7,-37.8\r\n\r\n,144.9,8,-37.8\r\n";
         let (_folder, path) = write(content.as_bytes());
         let (sites, report) = read_sites(path).expect("good sites");
-        let position = Position {
-            latitude: -37.8,
-            longitude: 144.9,
-        };
-        assert_eq!(
-            sites,
-            ["7", "8"].map(|name| Site {
-                name: name.into(),
-                position
-            })
-        );
-        assert_eq!(
-            report,
-            ReadReport {
-                rows: 2,
-                same_position: 1,
-                blank_lines: 1
-            }
-        );
-        assert_eq!(
-            report.to_string(),
-            "2 rows; at the position of an earlier one: 1; blank lines: 1"
-        );
+        let position = Position { latitude: -37.8, longitude: 144.9 };
+        assert_eq!(sites, ["7", "8"].map(|name| Site { name: name.into(), position }));
+        assert_eq!(report, ReadReport { rows: 2, same_position: 1, blank_lines: 1 });
+        assert_eq!(report.to_string(), "2 rows; at the position of an earlier one: 1; blank lines: 1");
     }
 
     #[test]
     fn the_sample_is_read() {
-        let sample = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../datasets/samples/eua-sites.csv"
-        );
+        let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../../datasets/samples/eua-sites.csv");
         let (sites, report) = read_sites(sample).expect("the sample");
         assert_eq!(sites.len(), 12);
-        assert_eq!(
-            report,
-            ReadReport {
-                rows: 12,
-                same_position: 1,
-                blank_lines: 0
-            }
-        );
+        assert_eq!(report, ReadReport { rows: 12, same_position: 1, blank_lines: 0 });
     }
 
     #[test]
@@ -549,19 +418,12 @@ mod tests {
             return;
         };
         let eua = folder.join("eua");
-        let clean = |rows| ReadReport {
-            rows,
-            same_position: 0,
-            blank_lines: 0,
-        };
+        let clean = |rows| ReadReport { rows, same_position: 0, blank_lines: 0 };
         let (sites, report) = read_sites(eua.join("site-optus-melbCBD.csv")).expect("sites");
         assert_eq!(report, clean(125));
         assert_eq!(sites[0].name, "10003026");
         let hardware = crate::HardwareSpec { cores_per_ghz: 1.0 };
-        let links = crate::LinkSpec {
-            line_mb_s: 100.0,
-            hop_m: 500.0,
-        };
+        let links = crate::LinkSpec { line_mb_s: 100.0, hop_m: 500.0 };
         let topology = crate::build(&sites, &hardware, &links, scale_model::Seed(1)).expect("a topology");
         assert_eq!(topology.nodes.len(), 125);
         let (centers, report) = read_centers(eua.join("derived-optus-metro-centers.csv")).expect("centres");
@@ -574,10 +436,7 @@ mod tests {
         let (users, report) = read_users(eua.join("users-melbcbd-generated.csv")).expect("users");
         assert_eq!(report, clean(816));
         let nearest = |user: &Position| {
-            sites
-                .iter()
-                .map(|site| crate::haversine(*user, site.position))
-                .fold(f64::INFINITY, f64::min)
+            sites.iter().map(|site| crate::haversine(*user, site.position)).fold(f64::INFINITY, f64::min)
         };
         let mut distances: Vec<f64> = users.iter().map(nearest).collect();
         distances.sort_by(f64::total_cmp);

@@ -65,9 +65,7 @@ impl HardwareSpec {
     /// # Errors
     /// A number of cores that is not finite, not above zero, or too large to count.
     pub fn validate(&self) -> Result<(), Invalid> {
-        NODE_TYPES
-            .iter()
-            .try_for_each(|class| self.cores(class).map(|_| ()))
+        NODE_TYPES.iter().try_for_each(|class| self.cores(class).map(|_| ()))
     }
 
     /// F_v of a node of this type, to the nearest thousandth of a core.
@@ -83,13 +81,13 @@ impl HardwareSpec {
     /// # Ok::<(), scale_model::Invalid>(())
     /// ```
     pub fn cores(&self, class: &NodeType) -> Result<Cores, Invalid> {
-        Cores::nearest(self.cores_per_ghz * class.frequency.0)
-            .filter(|cores| cores.milli > 0)
-            .ok_or_else(|| Invalid {
+        Cores::nearest(self.cores_per_ghz * class.frequency.0).filter(|cores| cores.milli > 0).ok_or_else(
+            || Invalid {
                 field: "hardware.cores_per_ghz".into(),
                 value: self.cores_per_ghz.to_string(),
                 expected: "a number above 0 that gives each node from 0.001 to 4294967.295 cores",
-            })
+            },
+        )
     }
 }
 
@@ -115,11 +113,8 @@ mod tests {
         let frequency = column(|class| class.frequency.0);
         let memory = column(|class| class.memory.as_f64());
         let bandwidth = column(|class| class.registry_bandwidth.0);
-        for (values, low, high) in [
-            (&frequency, 2.4, 3.6),
-            (&memory, 10e3, 30e3),
-            (&bandwidth, 62.5, 125.0),
-        ] {
+        for (values, low, high) in [(&frequency, 2.4, 3.6), (&memory, 10e3, 30e3), (&bandwidth, 62.5, 125.0)]
+        {
             let min = values.iter().copied().fold(f64::INFINITY, f64::min);
             let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             assert_eq!((min, max), (low, high));
@@ -142,11 +137,7 @@ mod tests {
     /// Without ties: 1 - 6 sum d^2 / (n (n^2 - 1)).
     fn spearman(a: &[f64], b: &[f64]) -> f64 {
         let rank = |values: &[f64], value: f64| values.iter().filter(|&&other| other < value).count() as f64;
-        let squares: f64 = a
-            .iter()
-            .zip(b)
-            .map(|(&x, &y)| (rank(a, x) - rank(b, y)).powi(2))
-            .sum();
+        let squares: f64 = a.iter().zip(b).map(|(&x, &y)| (rank(a, x) - rank(b, y)).powi(2)).sum();
         let n = a.len() as f64;
         1.0 - 6.0 * squares / (n * (n * n - 1.0))
     }
@@ -163,33 +154,22 @@ mod tests {
             }
         }
         // Each type has a thirteenth site with probability 1/2: 200 of 400, give or take 5 standard deviations of 10.
-        assert!(
-            extras.iter().all(|extra| (150..=250).contains(extra)),
-            "{extras:?}"
-        );
+        assert!(extras.iter().all(|extra| (150..=250).contains(extra)), "{extras:?}");
         assert!(draw_kinds(0, Seed(1)).is_empty());
     }
 
     #[test]
     fn a_spec_that_makes_no_sense_is_refused() {
-        for (cores_per_ghz, value) in [
-            (0.0, "0"),
-            (-1.0, "-1"),
-            (f64::NAN, "NaN"),
-            (1e9, "1000000000"),
-            (1e-5, "0.00001"),
-        ] {
+        for (cores_per_ghz, value) in
+            [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (1e9, "1000000000"), (1e-5, "0.00001")]
+        {
             let error = HardwareSpec { cores_per_ghz }.validate().expect_err(value);
             let expected = "a number above 0 that gives each node from 0.001 to 4294967.295 cores";
-            assert_eq!(
-                error.to_string(),
-                format!("hardware.cores_per_ghz: {value}: expected {expected}")
-            );
+            assert_eq!(error.to_string(), format!("hardware.cores_per_ghz: {value}: expected {expected}"));
         }
         let typo = toml::from_str::<HardwareSpec>("cores_per_gz = 1.0").expect_err("cores_per_gz");
         assert!(
-            typo.to_string()
-                .contains("unknown field `cores_per_gz`, expected `cores_per_ghz`"),
+            typo.to_string().contains("unknown field `cores_per_gz`, expected `cores_per_ghz`"),
             "{typo}"
         );
     }

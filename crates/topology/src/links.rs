@@ -38,11 +38,7 @@ impl LinkSpec {
         for (field, value) in [("links.line_mb_s", self.line_mb_s), ("links.hop_m", self.hop_m)] {
             if !(value.is_finite() && value > 0.0) {
                 let (field, value) = (field.to_owned(), value.to_string());
-                return Err(Invalid {
-                    field,
-                    value,
-                    expected: "a number above 0",
-                });
+                return Err(Invalid { field, value, expected: "a number above 0" });
             }
         }
         Ok(())
@@ -129,11 +125,7 @@ mod tests {
             assert_eq!(error.to_string(), message);
         }
         let typo = toml::from_str::<LinkSpec>("line_mb_s = 100.0\nhop = 500.0").expect_err("hop");
-        assert!(
-            typo.to_string()
-                .contains("unknown field `hop`, expected `line_mb_s` or `hop_m`"),
-            "{typo}"
-        );
+        assert!(typo.to_string().contains("unknown field `hop`, expected `line_mb_s` or `hop_m`"), "{typo}");
     }
 
     fn anywhere() -> impl Strategy<Value = Position> {

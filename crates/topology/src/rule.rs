@@ -72,19 +72,10 @@ impl Area {
     /// off east), length, width and companions fitted to the distances.
     pub const MELBOURNE_CBD: Area = Area {
         name: "cbd",
-        south_west: Position {
-            latitude: -37.820910,
-            longitude: 144.952075,
-        },
-        north_east: Position {
-            latitude: -37.809041,
-            longitude: 144.974760,
-        },
+        south_west: Position { latitude: -37.820910, longitude: 144.952075 },
+        north_east: Position { latitude: -37.809041, longitude: 144.974760 },
         nodes: 125,
-        centre: Position {
-            latitude: -37.814976,
-            longitude: 144.963418,
-        },
+        centre: Position { latitude: -37.814976, longitude: 144.963418 },
         spread: Spread::Streets {
             along_m: 1750.0,
             across_m: 850.0,
@@ -108,23 +99,11 @@ impl Area {
     /// (SHA-256 af0ea627...), which is derived from the EUA data set; mean distance and companions fitted.
     pub const MELBOURNE_METRO: Area = Area {
         name: "metro",
-        south_west: Position {
-            latitude: -38.468653,
-            longitude: 144.536396,
-        },
-        north_east: Position {
-            latitude: -37.476666,
-            longitude: 145.713162,
-        },
+        south_west: Position { latitude: -38.468653, longitude: 144.536396 },
+        north_east: Position { latitude: -37.476666, longitude: 145.713162 },
         nodes: 1464,
-        centre: Position {
-            latitude: -37.814976,
-            longitude: 144.963418,
-        },
-        spread: Spread::Suburbs {
-            mean_m: 22_000.0,
-            reach_m: 73_500.0,
-        },
+        centre: Position { latitude: -37.814976, longitude: 144.963418 },
+        spread: Spread::Suburbs { mean_m: 22_000.0, reach_m: 73_500.0 },
         companions: 0.12,
         companion_m: 150.0,
         real: Distances {
@@ -174,23 +153,14 @@ pub fn sites(area: &Area, nodes: usize, seed: Seed) -> Vec<Site> {
     }
     area.stretch(&mut positions);
     let digits = nodes.saturating_sub(1).to_string().len().max(3);
-    let site = |(index, position)| Site {
-        name: format!("{}-{index:0digits$}", area.name),
-        position,
-    };
+    let site = |(index, position)| Site { name: format!("{}-{index:0digits$}", area.name), position };
     positions.into_iter().enumerate().map(site).collect()
 }
 
 impl Area {
     fn fresh(&self, draw: &mut Draw) -> Position {
         match self.spread {
-            Spread::Streets {
-                along_m,
-                across_m,
-                tilt_deg,
-                block_along_m,
-                block_across_m,
-            } => {
+            Spread::Streets { along_m, across_m, tilt_deg, block_along_m, block_across_m } => {
                 let mut along = draw.between(-0.5, 0.5) * along_m;
                 let mut across = draw.between(-0.5, 0.5) * across_m;
                 let to_street = |at: f64, block: f64| (at / block).round() * block - at;
@@ -202,11 +172,7 @@ impl Area {
                     across += jump_across;
                 }
                 let (sin, cos) = tilt_deg.to_radians().sin_cos();
-                shift(
-                    self.centre,
-                    along * cos - across * sin,
-                    along * sin + across * cos,
-                )
+                shift(self.centre, along * cos - across * sin, along * sin + across * cos)
             }
             Spread::Suburbs { mean_m, reach_m } => {
                 // The inverse of the distribution function, of which the reach cuts off the tail.
@@ -240,20 +206,13 @@ impl Area {
         };
         let map = |at: f64, from: (f64, f64), to: (f64, f64)| {
             let share = (at - from.0) / (from.1 - from.0);
-            let place = if share.is_finite() {
-                to.0 + share * (to.1 - to.0)
-            } else {
-                at
-            };
+            let place = if share.is_finite() { to.0 + share * (to.1 - to.0) } else { at };
             (place * 1e6).round() / 1e6
         };
         let (south_west, north_east) = (self.south_west, self.north_east);
         for p in positions {
-            p.latitude = map(
-                p.latitude,
-                (low.latitude, high.latitude),
-                (south_west.latitude, north_east.latitude),
-            );
+            p.latitude =
+                map(p.latitude, (low.latitude, high.latitude), (south_west.latitude, north_east.latitude));
             p.longitude = map(
                 p.longitude,
                 (low.longitude, high.longitude),
@@ -299,11 +258,7 @@ mod tests {
         let positions = positions(sites);
         let ratios = ratios(Distances::of(&positions).expect("many sites"), area.real);
         for (ratio, tolerance) in ratios.into_iter().zip(tolerance) {
-            assert!(
-                (ratio - 1.0).abs() <= tolerance,
-                "{}: {ratios:?} against {tolerance}",
-                area.name
-            );
+            assert!((ratio - 1.0).abs() <= tolerance, "{}: {ratios:?} against {tolerance}", area.name);
         }
         assert_eq!(bounding_box(&positions), Some((area.south_west, area.north_east)));
     }
@@ -320,19 +275,11 @@ mod tests {
     fn other_seeds_come_close() {
         for seed in 0..30 {
             let area = &AREAS[0];
-            check(
-                area,
-                &sites(area, area.nodes, Seed(seed)),
-                [0.12, 0.12, 0.06, 0.25, 0.40],
-            );
+            check(area, &sites(area, area.nodes, Seed(seed)), [0.12, 0.12, 0.06, 0.25, 0.40]);
         }
         for seed in 0..2 {
             let area = &AREAS[1];
-            check(
-                area,
-                &sites(area, area.nodes, Seed(seed)),
-                [0.08, 0.10, 0.30, 0.18, 0.30],
-            );
+            check(area, &sites(area, area.nodes, Seed(seed)), [0.08, 0.10, 0.30, 0.18, 0.30]);
         }
     }
 
@@ -346,11 +293,8 @@ mod tests {
         assert_eq!(first, GOLDEN);
     }
 
-    const GOLDEN: [(f64, f64); 3] = [
-        (-37.815657, 144.965211),
-        (-37.811090, 144.965984),
-        (-37.812594, 144.957230),
-    ];
+    const GOLDEN: [(f64, f64); 3] =
+        [(-37.815657, 144.965211), (-37.811090, 144.965984), (-37.812594, 144.957230)];
 
     #[test]
     fn the_constants_are_those_of_the_real_files() {

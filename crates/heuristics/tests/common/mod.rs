@@ -14,10 +14,7 @@ pub(crate) fn node(index: usize, milli: u32, mb: u32) -> Node {
     Node {
         name: format!("node-{index}"),
         kind: 0,
-        position: Position {
-            latitude: 0.0,
-            longitude: 0.0,
-        },
+        position: Position { latitude: 0.0, longitude: 0.0 },
         frequency: Gigahertz(3.0),
         cores: Cores { milli },
         memory: Memory { mb },
@@ -41,11 +38,7 @@ pub(crate) fn platform(nodes: &[(u32, u32)], functions: &[(u32, u32, f64)]) -> P
     let links = Links::from_fn(nodes.len(), |_, _| MegabytesPerSecond(25.0)).expect("positive rates");
     Platform {
         topology: Topology {
-            nodes: nodes
-                .iter()
-                .enumerate()
-                .map(|(index, &(milli, mb))| node(index, milli, mb))
-                .collect(),
+            nodes: nodes.iter().enumerate().map(|(index, &(milli, mb))| node(index, milli, mb)).collect(),
             links,
         },
         functions: functions
@@ -72,31 +65,19 @@ pub(crate) fn request(id: u32, function: u32) -> Request {
 /// A batch on an empty cluster under the elastic objective.
 pub(crate) fn instance(platform: Platform, requests: Vec<Request>) -> Instance {
     let state = ClusterState::empty(&platform);
-    Instance {
-        platform,
-        state,
-        requests,
-        objective: Objective::ELASTIC,
-    }
+    Instance { platform, state, requests, objective: Objective::ELASTIC }
 }
 
 /// `count` busy containers of a function on a node.
 pub(crate) fn busy(instance: &mut Instance, function: u32, node: u32, count: u32) {
     for _ in 0..count {
-        instance.state.start(
-            &instance.platform,
-            FunctionId(function),
-            NodeId(node),
-            Container::New,
-        );
+        instance.state.start(&instance.platform, FunctionId(function), NodeId(node), Container::New);
     }
 }
 
 /// `count` idle containers of a function on a node.
 pub(crate) fn idle(instance: &mut Instance, function: u32, node: u32, count: u32) {
-    instance
-        .state
-        .add_idle(&instance.platform, FunctionId(function), NodeId(node), count);
+    instance.state.add_idle(&instance.platform, FunctionId(function), NodeId(node), count);
 }
 
 /// Size of a random instance.
@@ -118,25 +99,16 @@ pub(crate) fn random(seed: u64, shape: Shape) -> Instance {
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let mut platform = platform(&vec![(1, 1); shape.nodes], &vec![(1, 1, 0.0); shape.functions]);
     for node in &mut platform.topology.nodes {
-        node.cores = Cores {
-            milli: rng.random_range(24..=36) * 100,
-        };
-        node.memory = Memory {
-            mb: rng.random_range(10..=30) * 1000,
-        };
+        node.cores = Cores { milli: rng.random_range(24..=36) * 100 };
+        node.memory = Memory { mb: rng.random_range(10..=30) * 1000 };
         node.registry_bandwidth = MegabytesPerSecond(f64::from(rng.random_range(12..=25) * 5));
     }
-    platform.topology.links = Links::from_fn(shape.nodes, |_, _| {
-        MegabytesPerSecond(f64::from(rng.random_range(1..=20) * 5))
-    })
-    .expect("positive rates");
+    platform.topology.links =
+        Links::from_fn(shape.nodes, |_, _| MegabytesPerSecond(f64::from(rng.random_range(1..=20) * 5)))
+            .expect("positive rates");
     for function in &mut platform.functions {
-        function.cores = Cores {
-            milli: [450, 950, 1950][rng.random_range(0..3_usize)],
-        };
-        function.memory = Memory {
-            mb: [128, 256, 512, 1024, 4096][rng.random_range(0..5_usize)],
-        };
+        function.cores = Cores { milli: [450, 950, 1950][rng.random_range(0..3_usize)] };
+        function.memory = Memory { mb: [128, 256, 512, 1024, 4096][rng.random_range(0..5_usize)] };
         function.image = Megabytes(f64::from(rng.random_range(1..=60)));
         function.init = Milliseconds(f64::from(rng.random_range(2..=20) * 10));
     }
@@ -174,20 +146,11 @@ pub(crate) fn random(seed: u64, shape: Shape) -> Instance {
             id: RequestId(id),
             function,
             source: NodeId(rng.random_range(0..shape.nodes as u32)),
-            arrival: if rng.random_range(0..8) == 0 {
-                Time(700.0)
-            } else {
-                Time(1000.0)
-            },
+            arrival: if rng.random_range(0..8) == 0 { Time(700.0) } else { Time(1000.0) },
             cpu_time: platform.function(function).cores * comp,
             input: Megabytes(f64::from(rng.random_range(0..=20)) / 10.0),
             slo: Milliseconds(f64::from(rng.random_range(20..=40) * 10)),
         });
     }
-    Instance {
-        platform,
-        state,
-        requests,
-        objective: Objective::ELASTIC,
-    }
+    Instance { platform, state, requests, objective: Objective::ELASTIC }
 }

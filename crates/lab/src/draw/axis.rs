@@ -17,11 +17,7 @@ impl Axis {
     /// The place of a value; what lies outside is put at the nearer end.
     pub(super) fn at(&self, value: f64) -> f64 {
         let scale = |v: f64| {
-            if self.logarithmic {
-                v.max(f64::MIN_POSITIVE).log10()
-            } else {
-                v
-            }
+            if self.logarithmic { v.max(f64::MIN_POSITIVE).log10() } else { v }
         };
         let (low, high) = (scale(self.values.0), scale(self.values.1));
         let share = ((scale(value) - low) / (high - low)).clamp(0.0, 1.0);
@@ -36,10 +32,8 @@ impl Axis {
             return powers.step_by(step).map(|power| 10f64.powi(power)).collect();
         }
         let step = round_step((self.values.1 - self.values.0) / wanted as f64);
-        let (first, last) = (
-            (self.values.0 / step).ceil() as i64,
-            (self.values.1 / step + 1e-9).floor() as i64,
-        );
+        let (first, last) =
+            ((self.values.0 / step).ceil() as i64, (self.values.1 / step + 1e-9).floor() as i64);
         (first..=last).map(|i| i as f64 * step).collect()
     }
 }
@@ -65,16 +59,8 @@ pub(super) fn round_end(value: f64, ticks: usize) -> f64 {
 
 /// A number as a reader writes it: no trailing zeros, and spaces between thousands.
 pub(super) fn number(value: f64) -> String {
-    let text = if value.abs() >= 100.0 {
-        format!("{value:.0}")
-    } else {
-        format!("{value:.3}")
-    };
-    let text = if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &text
-    };
+    let text = if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.3}") };
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     let digits = text.trim_start_matches('-').split('.').next().unwrap_or("").len();
     if digits < 5 || text.contains('.') {
         return text.to_string();
@@ -106,13 +92,7 @@ pub(super) fn horizontal(
         scene.text((x, bottom + 12.0), &label(value), SMALL, Align::Centre, INK);
     }
     scene.line(vec![(axis.places.0, bottom), (axis.places.1, bottom)], 1.0, INK);
-    scene.text(
-        ((axis.places.0 + axis.places.1) / 2.0, bottom + 30.0),
-        title,
-        TEXT,
-        Align::Centre,
-        INK,
-    );
+    scene.text(((axis.places.0 + axis.places.1) / 2.0, bottom + 30.0), title, TEXT, Align::Centre, INK);
 }
 
 /// The same for a vertical axis on the left.
@@ -140,16 +120,8 @@ mod tests {
 
     #[test]
     fn values_have_places() {
-        let linear = Axis {
-            values: (0.0, 200.0),
-            places: (50.0, 150.0),
-            logarithmic: false,
-        };
-        let powers = Axis {
-            values: (0.1, 1000.0),
-            places: (0.0, 400.0),
-            logarithmic: true,
-        };
+        let linear = Axis { values: (0.0, 200.0), places: (50.0, 150.0), logarithmic: false };
+        let powers = Axis { values: (0.1, 1000.0), places: (0.0, 400.0), logarithmic: true };
         let check =
             |axis: &Axis, value: f64, place: f64| assert!((axis.at(value) - place).abs() < 1e-9, "{value}");
         check(&linear, 0.0, 50.0);
@@ -164,29 +136,12 @@ mod tests {
 
     #[test]
     fn ends_and_numbers_are_round() {
-        let ends = [
-            (0.0, 1.0),
-            (3.2, 4.0),
-            (97.0, 100.0),
-            (101.0, 120.0),
-            (1234.0, 1500.0),
-            (0.013, 0.015),
-        ];
+        let ends = [(0.0, 1.0), (3.2, 4.0), (97.0, 100.0), (101.0, 120.0), (1234.0, 1500.0), (0.013, 0.015)];
         for (value, end) in ends {
-            assert!(
-                (round_end(value, 6) - end).abs() < 1e-9,
-                "{value}: {}, not {end}",
-                round_end(value, 6)
-            );
+            assert!((round_end(value, 6) - end).abs() < 1e-9, "{value}: {}, not {end}", round_end(value, 6));
         }
-        let numbers = [
-            (0.0, "0"),
-            (0.25, "0.25"),
-            (171.23, "171"),
-            (9.0, "9"),
-            (1200.0, "1200"),
-            (-5.5, "-5.5"),
-        ];
+        let numbers =
+            [(0.0, "0"), (0.25, "0.25"), (171.23, "171"), (9.0, "9"), (1200.0, "1200"), (-5.5, "-5.5")];
         for (value, text) in numbers {
             assert_eq!(number(value), text);
         }

@@ -6,9 +6,7 @@ use super::{Caption, DrawError, Figure, MARGIN, Series, extent, foot, head, inte
 use crate::stats::Estimate;
 
 pub(super) fn percentiles(series: &[Series], caption: &Caption) -> Result<Figure, DrawError> {
-    let rows = series
-        .iter()
-        .map(|s| vec![(s.latency_ms_p50, Fill::Full), (s.latency_ms_p99, Fill::Light)]);
+    let rows = series.iter().map(|s| vec![(s.latency_ms_p50, Fill::Full), (s.latency_ms_p99, Fill::Light)]);
     let chart = Chart {
         name: "figure-3-p50-p99",
         title: "P50 and P99 of the end-to-end latency",
@@ -19,12 +17,7 @@ pub(super) fn percentiles(series: &[Series], caption: &Caption) -> Result<Figure
     };
     let words = |s: &Series| {
         let text = |e: Option<Estimate>| e.map_or("n/a".to_string(), |e| format!("{:.0} ms", e.mean));
-        format!(
-            "{} {} and {}",
-            s.style.label,
-            text(s.latency_ms_p50),
-            text(s.latency_ms_p99)
-        )
+        format!("{} {} and {}", s.style.label, text(s.latency_ms_p50), text(s.latency_ms_p99))
     };
     chart.figure(series, caption, words)
 }
@@ -33,32 +26,21 @@ pub(super) fn violations(series: &[Series], caption: &Caption) -> Result<Figure,
     let percent = |e: Estimate| Estimate {
         mean: 100.0 * e.mean,
         n: e.n,
-        interval: e.interval.map(|i| crate::stats::Interval {
-            low: 100.0 * i.low,
-            high: 100.0 * i.high,
-        }),
+        interval: e.interval.map(|i| crate::stats::Interval { low: 100.0 * i.low, high: 100.0 * i.high }),
     };
-    let rows = series
-        .iter()
-        .map(|s| vec![(s.slo_violation_rate.map(percent), Fill::Full)]);
+    let rows = series.iter().map(|s| vec![(s.slo_violation_rate.map(percent), Fill::Full)]);
     let chart = Chart {
         name: "figure-4-slo-violations",
         title: "SLO violation rate",
         axis: "requests that miss their SLO (%)",
         legend: &[],
         write: |value| {
-            if value < 9.995 {
-                format!("{value:.2} %")
-            } else {
-                format!("{value:.1} %")
-            }
+            if value < 9.995 { format!("{value:.2} %") } else { format!("{value:.1} %") }
         },
         rows: rows.collect(),
     };
     let words = |s: &Series| {
-        let rate = s
-            .slo_violation_rate
-            .map_or("n/a".to_string(), |e| format!("{:.2} %", 100.0 * e.mean));
+        let rate = s.slo_violation_rate.map_or("n/a".to_string(), |e| format!("{:.2} %", 100.0 * e.mean));
         format!("{} {rate}", s.style.label)
     };
     chart.figure(series, caption, words)
@@ -89,10 +71,7 @@ impl Chart<'_> {
         words: impl Fn(&Series) -> String,
     ) -> Result<Figure, DrawError> {
         if series.is_empty() {
-            return Err(DrawError::Empty {
-                figure: self.name,
-                what: "series",
-            });
+            return Err(DrawError::Empty { figure: self.name, what: "series" });
         }
         let mut scene = Scene::default();
         let mut top = head(&mut scene, self.title, caption);
@@ -114,11 +93,7 @@ impl Chart<'_> {
 
         let all = || self.rows.iter().flatten().filter_map(|(estimate, _)| *estimate);
         let (end, is_cut) = axis_end(all());
-        let x = Axis {
-            values: (0.0, end),
-            places: (left, right),
-            logarithmic: false,
-        };
+        let x = Axis { values: (0.0, end), places: (left, right), logarithmic: false };
         axis::horizontal(&mut scene, &x, (top, bottom), 5, self.axis, number);
 
         for (i, (one, row)) in series.iter().zip(&self.rows).enumerate() {
@@ -139,17 +114,8 @@ impl Chart<'_> {
             ));
         }
         foot(&mut scene, &notes, bottom + 52.0);
-        let alt = format!(
-            "{}: {}.",
-            self.title,
-            series.iter().map(words).collect::<Vec<_>>().join("; ")
-        );
-        Ok(Figure {
-            name: self.name,
-            title: self.title.to_string(),
-            alt,
-            scene,
-        })
+        let alt = format!("{}: {}.", self.title, series.iter().map(words).collect::<Vec<_>>().join("; "));
+        Ok(Figure { name: self.name, title: self.title.to_string(), alt, scene })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -169,13 +135,7 @@ impl Chart<'_> {
             return;
         };
         let length = x.at(estimate.mean);
-        bar(
-            scene,
-            (start, y - thick / 2.0),
-            (length, y + thick / 2.0),
-            color,
-            fill,
-        );
+        bar(scene, (start, y - thick / 2.0), (length, y + thick / 2.0), color, fill);
         let mut reach = length;
         if estimate.mean > x.values.1 {
             let gap = end - 16.0;
@@ -187,13 +147,7 @@ impl Chart<'_> {
             whisker(scene, (low, y), (high, y), thick * 0.25);
             reach = reach.max(high);
         }
-        scene.text(
-            (reach + 5.0, y),
-            &(self.write)(estimate.mean),
-            SMALL,
-            Align::Left,
-            INK,
-        );
+        scene.text((reach + 5.0, y), &(self.write)(estimate.mean), SMALL, Align::Left, INK);
     }
 }
 
@@ -218,9 +172,7 @@ fn whisker(scene: &mut Scene, from: Point, to: Point, cap: f64) {
 
 /// Where the axis ends, and whether a bar goes beyond. One overloaded algorithm must not shrink all others to stumps.
 fn axis_end(estimates: impl Iterator<Item = Estimate>) -> (f64, bool) {
-    let mut ends: Vec<f64> = estimates
-        .map(|e| e.interval.map_or(e.mean, |i| i.high.max(e.mean)))
-        .collect();
+    let mut ends: Vec<f64> = estimates.map(|e| e.interval.map_or(e.mean, |i| i.high.max(e.mean))).collect();
     ends.sort_by(f64::total_cmp);
     let (Some(longest), median) = (ends.last(), ends.get(ends.len().saturating_sub(1) / 2)) else {
         return (1.0, false);

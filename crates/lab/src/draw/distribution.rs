@@ -9,48 +9,19 @@ use crate::stats::Cdf;
 
 pub(super) fn figure(series: &[Series], slo_ms: (f64, f64), caption: &Caption) -> Result<Figure, DrawError> {
     let name = "figure-2-latency-cdf";
-    let end = axis_end(series, slo_ms.1).ok_or(DrawError::Empty {
-        figure: name,
-        what: "series",
-    })?;
+    let end = axis_end(series, slo_ms.1).ok_or(DrawError::Empty { figure: name, what: "series" })?;
     let title = "CDF of the end-to-end latency".to_string();
     let mut scene = Scene::default();
     let top = head(&mut scene, &title, caption);
 
     let (left, right, bottom) = (68.0, WIDTH - MARGIN - 12.0, top + 270.0);
-    let x = Axis {
-        values: (0.0, end),
-        places: (left, right),
-        logarithmic: false,
-    };
-    let y = Axis {
-        values: (0.0, 1.0),
-        places: (bottom, top),
-        logarithmic: false,
-    };
-    scene.rectangle(
-        (x.at(slo_ms.0), top),
-        (x.at(slo_ms.1), bottom),
-        (0xf1, 0xf1, 0xec),
-    );
-    axis::horizontal(
-        &mut scene,
-        &x,
-        (top, bottom),
-        6,
-        "end-to-end latency (ms)",
-        number,
-    );
+    let x = Axis { values: (0.0, end), places: (left, right), logarithmic: false };
+    let y = Axis { values: (0.0, 1.0), places: (bottom, top), logarithmic: false };
+    scene.rectangle((x.at(slo_ms.0), top), (x.at(slo_ms.1), bottom), (0xf1, 0xf1, 0xec));
+    axis::horizontal(&mut scene, &x, (top, bottom), 6, "end-to-end latency (ms)", number);
     let middle = (MARGIN + 8.0, (top + bottom) / 2.0);
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-    axis::vertical(
-        &mut scene,
-        &y,
-        (left, right),
-        5,
-        ("share of requests", middle),
-        percent,
-    );
+    axis::vertical(&mut scene, &y, (left, right), 5, ("share of requests", middle), percent);
 
     for one in series {
         curve(&mut scene, one, &x, &y);
@@ -66,25 +37,13 @@ pub(super) fn figure(series: &[Series], slo_ms: (f64, f64), caption: &Caption) -
         Some(estimate) => format!("{}, {:.1}", s.style.label, estimate.mean),
         None => format!("{}, n/a", s.style.label),
     };
-    let widest = ordered
-        .iter()
-        .map(|s| text_width(&text(s), SMALL, false))
-        .fold(0.0, f64::max);
+    let widest = ordered.iter().map(|s| text_width(&text(s), SMALL, false)).fold(0.0, f64::max);
     let columns = if ordered.len() > 4 && widest < 192.0 { 2 } else { 1 };
     let rows = ordered.len().div_ceil(columns);
     let below = bottom + 54.0;
-    scene.text(
-        (MARGIN + 6.0, below),
-        "Mean latency (ms), ascending:",
-        SMALL,
-        Align::Left,
-        INK,
-    );
+    scene.text((MARGIN + 6.0, below), "Mean latency (ms), ascending:", SMALL, Align::Left, INK);
     for (i, one) in ordered.iter().enumerate() {
-        let at = (
-            MARGIN + 6.0 + 230.0 * (i / rows) as f64,
-            below + 17.0 * (i % rows + 1) as f64,
-        );
+        let at = (MARGIN + 6.0 + 230.0 * (i / rows) as f64, below + 17.0 * (i % rows + 1) as f64);
         sample(&mut scene, one, at);
         scene.text((at.0 + 34.0, at.1), &text(one), SMALL, Align::Left, INK);
     }
@@ -106,16 +65,9 @@ pub(super) fn figure(series: &[Series], slo_ms: (f64, f64), caption: &Caption) -
     foot(&mut scene, &notes, below + 17.0 * (rows + 1) as f64 + 6.0);
 
     let means: Vec<String> = ordered.iter().map(|s| text(s)).collect();
-    let alt = format!(
-        "Cumulative distribution of the latency. Means in ms, ascending: {}.",
-        means.join("; ")
-    );
-    Ok(Figure {
-        name,
-        title,
-        alt,
-        scene,
-    })
+    let alt =
+        format!("Cumulative distribution of the latency. Means in ms, ascending: {}.", means.join("; "));
+    Ok(Figure { name, title, alt, scene })
 }
 
 /// Far enough for the tails of most, but not so far that one overloaded algorithm squeezes all others together.
@@ -131,9 +83,7 @@ fn axis_end(series: &[Series], slo_ms: f64) -> Option<f64> {
 fn reach(cdf: &Cdf, share: f64) -> Option<f64> {
     let wanted = share * cdf.total() as f64;
     let limit = Cdf::LIMIT_MS as f64;
-    cdf.steps()
-        .find(|(_, count)| *count as f64 >= wanted)
-        .map(|(point, _)| point.map_or(limit, f64::from))
+    cdf.steps().find(|(_, count)| *count as f64 >= wanted).map(|(point, _)| point.map_or(limit, f64::from))
 }
 
 fn curve(scene: &mut Scene, series: &Series, x: &Axis, y: &Axis) {
@@ -159,13 +109,7 @@ fn curve(scene: &mut Scene, series: &Series, x: &Axis, y: &Axis) {
     for base in [0.15, 0.45, 0.75] {
         let share = base + 0.025 * (series.style.mark % 8) as f64;
         if let Some(latency_ms) = reach(&series.cdf, share).filter(|ms| *ms < x.values.1) {
-            marker(
-                scene,
-                (x.at(latency_ms), y.at(share)),
-                series.style.mark,
-                3.4,
-                series.style.color,
-            );
+            marker(scene, (x.at(latency_ms), y.at(share)), series.style.mark, 3.4, series.style.color);
         }
     }
 }
@@ -174,10 +118,7 @@ fn curve(scene: &mut Scene, series: &Series, x: &Axis, y: &Axis) {
 fn thinned(points: Vec<Point>) -> Vec<Point> {
     let (mut kept, end): (Vec<Point>, _) = (Vec::new(), points.last().copied());
     for point in points {
-        if kept
-            .last()
-            .is_none_or(|last| (point.0 - last.0).hypot(point.1 - last.1) >= 2.0)
-        {
+        if kept.last().is_none_or(|last| (point.0 - last.0).hypot(point.1 - last.1) >= 2.0) {
             kept.push(point);
         }
     }
@@ -188,11 +129,5 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
 fn sample(scene: &mut Scene, series: &Series, at: Point) {
     let style = LINE_STYLES[series.style.mark % LINE_STYLES.len()];
     scene.dashed(&[at, (at.0 + 28.0, at.1)], style, 1.6, series.style.color);
-    marker(
-        scene,
-        (at.0 + 14.0, at.1),
-        series.style.mark,
-        3.8,
-        series.style.color,
-    );
+    marker(scene, (at.0 + 14.0, at.1), series.style.mark, 3.8, series.style.color);
 }

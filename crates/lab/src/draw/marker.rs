@@ -38,18 +38,12 @@ fn shape(at: Point, index: usize, radius: f64) -> Vec<Point> {
 
 /// `turn` is in whole turns, clockwise; at 0 a corner points to the right.
 fn polygon(at: Point, corners: usize, radius: f64, turn: f64) -> Vec<Point> {
-    (0..corners)
-        .map(|i| on_circle(at, radius, turn + i as f64 / corners as f64))
-        .collect()
+    (0..corners).map(|i| on_circle(at, radius, turn + i as f64 / corners as f64)).collect()
 }
 
 fn star(at: Point, rays: usize, radius: f64, inner: f64) -> Vec<Point> {
     let corner = |i: usize| {
-        let radius = if i.is_multiple_of(2) {
-            radius
-        } else {
-            radius * inner
-        };
+        let radius = if i.is_multiple_of(2) { radius } else { radius * inner };
         on_circle(at, radius, i as f64 / (2 * rays) as f64 - 0.25)
     };
     (0..2 * rays).map(corner).collect()
@@ -72,9 +66,7 @@ fn cross(at: Point, radius: f64, turn: f64) -> Vec<Point> {
         (w, -w),
     ];
     let (sin, cos) = (turn * TAU).sin_cos();
-    corners
-        .map(|(x, y)| (at.0 + x * cos - y * sin, at.1 + x * sin + y * cos))
-        .to_vec()
+    corners.map(|(x, y)| (at.0 + x * cos - y * sin, at.1 + x * sin + y * cos)).to_vec()
 }
 
 fn on_circle(at: Point, radius: f64, turn: f64) -> Point {

@@ -11,10 +11,7 @@ pub(super) fn figure(
     caption: &Caption,
 ) -> Result<Figure, DrawError> {
     let name = "figure-1-map";
-    let places = metres(nodes).ok_or(DrawError::Empty {
-        figure: name,
-        what: "node",
-    })?;
+    let places = metres(nodes).ok_or(DrawError::Empty { figure: name, what: "node" })?;
     let title = format!("The {} edge nodes and their types", nodes.len());
     let mut scene = Scene::default();
     // The scale bar has the strip above the map, where no node can be.
@@ -29,33 +26,11 @@ pub(super) fn figure(
     let metre = ((right - left) / (east + 2.0 * border)).min(1.2 * WIDTH / (north + 2.0 * border));
     let width = metre * (east + 2.0 * border);
     let bottom = top + metre * (north + 2.0 * border);
-    let x = Axis {
-        values: (-border, east + border),
-        places: (left, left + width),
-        logarithmic: false,
-    };
-    let y = Axis {
-        values: (-border, north + border),
-        places: (bottom, top),
-        logarithmic: false,
-    };
-    axis::horizontal(
-        &mut scene,
-        &x,
-        (top, bottom),
-        6,
-        "metres east of the south-west corner",
-        number,
-    );
+    let x = Axis { values: (-border, east + border), places: (left, left + width), logarithmic: false };
+    let y = Axis { values: (-border, north + border), places: (bottom, top), logarithmic: false };
+    axis::horizontal(&mut scene, &x, (top, bottom), 6, "metres east of the south-west corner", number);
     let middle = (MARGIN + 8.0, (top + bottom) / 2.0);
-    axis::vertical(
-        &mut scene,
-        &y,
-        (left, left + width),
-        6,
-        ("metres north", middle),
-        number,
-    );
+    axis::vertical(&mut scene, &y, (left, left + width), 6, ("metres north", middle), number);
     scene.outline((left, top), (left + width, bottom), 1.0, INK);
 
     let page: Vec<Point> = places.iter().map(|p| (x.at(p.0), y.at(p.1))).collect();
@@ -72,45 +47,27 @@ pub(super) fn figure(
         .map(|kind| {
             let count = nodes.iter().filter(|node| node.node_type == kind).count();
             let unnamed = || format!("type {}", kind + 1);
-            (
-                kind,
-                format!(
-                    "{} ({count})",
-                    type_names.get(kind).cloned().unwrap_or_else(unnamed)
-                ),
-            )
+            (kind, format!("{} ({count})", type_names.get(kind).cloned().unwrap_or_else(unnamed)))
         })
         .collect();
     let below = bottom + 52.0;
     let rows = entries.len().div_ceil(2);
     for (i, (kind, text)) in entries.iter().enumerate() {
-        let at = (
-            left + 230.0 * (i / rows) as f64 - 40.0,
-            below + 17.0 * (i % rows) as f64,
-        );
+        let at = (left + 230.0 * (i / rows) as f64 - 40.0, below + 17.0 * (i % rows) as f64);
         marker(&mut scene, at, *kind, 4.5, color(*kind));
         scene.text((at.0 + 12.0, at.1), text, SMALL, Align::Left, INK);
     }
     let note = "In brackets: number of nodes of the type.".to_string();
     foot(&mut scene, &[note], below + 17.0 * rows as f64 + 6.0);
 
-    let types = entries
-        .iter()
-        .map(|(_, text)| text.as_str())
-        .collect::<Vec<_>>()
-        .join("; ");
+    let types = entries.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("; ");
     let alt = format!(
         "Map of {} edge nodes within {} by {} metres. Node types and their numbers: {types}.",
         nodes.len(),
         number(east.round()),
         number(north.round())
     );
-    Ok(Figure {
-        name,
-        title,
-        alt,
-        scene,
-    })
+    Ok(Figure { name, title, alt, scene })
 }
 
 fn color(node_type: usize) -> super::Rgb {
@@ -126,10 +83,7 @@ fn metres(nodes: &[MapNode]) -> Option<Vec<Point>> {
     let latitude = nodes.iter().map(|node| node.latitude).sum::<f64>() / nodes.len() as f64;
     let narrowing = latitude.to_radians().cos();
     let place = |node: &MapNode| {
-        (
-            (node.longitude - west) * narrowing * METRES_PER_DEGREE,
-            (node.latitude - south) * METRES_PER_DEGREE,
-        )
+        ((node.longitude - west) * narrowing * METRES_PER_DEGREE, (node.latitude - south) * METRES_PER_DEGREE)
     };
     Some(nodes.iter().map(place).collect())
 }
@@ -143,13 +97,7 @@ fn scale_bar(scene: &mut Scene, metre: f64, (to, y): Point) {
     for end in [from, to] {
         scene.line(vec![(end, y - 4.0), (end, y + 4.0)], 1.2, INK);
     }
-    scene.text(
-        (from - 8.0, y),
-        &format!("{} m", number(length)),
-        SMALL,
-        Align::Right,
-        INK,
-    );
+    scene.text((from - 8.0, y), &format!("{} m", number(length)), SMALL, Align::Right, INK);
 }
 
 #[cfg(test)]
@@ -158,18 +106,11 @@ mod tests {
 
     #[test]
     fn metres_are_right_at_melbourne() {
-        let node = |latitude, longitude| MapNode {
-            latitude,
-            longitude,
-            node_type: 0,
-        };
+        let node = |latitude, longitude| MapNode { latitude, longitude, node_type: 0 };
         // 0.01 degrees are 1111.95 m to the north, and at 37.81 degrees south 878.5 m to the east.
         let places = metres(&[node(-37.815, 144.95), node(-37.805, 144.96)]).expect("two nodes");
         assert_eq!(places[0], (0.0, 0.0));
-        assert!(
-            (places[1].0 - 878.5).abs() < 0.5 && (places[1].1 - 1111.95).abs() < 0.1,
-            "{places:?}"
-        );
+        assert!((places[1].0 - 878.5).abs() < 0.5 && (places[1].1 - 1111.95).abs() < 0.1, "{places:?}");
         assert_eq!(metres(&[]), None);
     }
 }

@@ -46,28 +46,10 @@ pub(super) enum Align {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Shape {
-    Line {
-        points: Vec<Point>,
-        width: f64,
-        color: Rgb,
-    },
-    Area {
-        points: Vec<Point>,
-        color: Rgb,
-    },
-    Rectangle {
-        corners: [Point; 2],
-        color: Rgb,
-    },
-    Text {
-        at: Point,
-        text: String,
-        size: f64,
-        bold: bool,
-        align: Align,
-        upward: bool,
-        color: Rgb,
-    },
+    Line { points: Vec<Point>, width: f64, color: Rgb },
+    Area { points: Vec<Point>, color: Rgb },
+    Rectangle { corners: [Point; 2], color: Rgb },
+    Text { at: Point, text: String, size: f64, bold: bool, align: Align, upward: bool, color: Rgb },
 }
 
 /// Shapes in the order in which they cover each other.
@@ -91,9 +73,7 @@ impl Scene {
         if pattern.is_empty() {
             self.line(points.to_vec(), width, color);
         } else {
-            dashes(points, pattern)
-                .into_iter()
-                .for_each(|dash| self.line(dash, width, color));
+            dashes(points, pattern).into_iter().for_each(|dash| self.line(dash, width, color));
         }
     }
 
@@ -110,69 +90,32 @@ impl Scene {
 
     /// The outline of a rectangle.
     pub(super) fn outline(&mut self, (x0, y0): Point, (x1, y1): Point, width: f64, color: Rgb) {
-        self.line(
-            vec![(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)],
-            width,
-            color,
-        );
+        self.line(vec![(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)], width, color);
     }
 
     /// A line of text, centred vertically at a point.
     pub(super) fn text(&mut self, at: Point, text: &str, size: f64, align: Align, color: Rgb) {
         let text = text.to_string();
-        self.shapes.push(Shape::Text {
-            at,
-            text,
-            size,
-            bold: false,
-            align,
-            upward: false,
-            color,
-        });
+        self.shapes.push(Shape::Text { at, text, size, bold: false, align, upward: false, color });
     }
 
     /// As [`Scene::text`], in bold.
     pub(super) fn bold(&mut self, at: Point, text: &str, size: f64, align: Align, color: Rgb) {
         let text = text.to_string();
-        self.shapes.push(Shape::Text {
-            at,
-            text,
-            size,
-            bold: true,
-            align,
-            upward: false,
-            color,
-        });
+        self.shapes.push(Shape::Text { at, text, size, bold: true, align, upward: false, color });
     }
 
     /// A line of text that reads upward, centred at a point.
     pub(super) fn upward(&mut self, at: Point, text: &str, size: f64, color: Rgb) {
         let (text, align) = (text.to_string(), Align::Centre);
-        self.shapes.push(Shape::Text {
-            at,
-            text,
-            size,
-            bold: false,
-            align,
-            upward: true,
-            color,
-        });
+        self.shapes.push(Shape::Text { at, text, size, bold: false, align, upward: true, color });
     }
 
     /// Texts that do not fit on the page; there should be none.
     #[cfg(test)]
     pub(super) fn texts_outside(&self) -> Vec<&str> {
         let outside = |shape: &Shape| -> bool {
-            let Shape::Text {
-                at,
-                text,
-                size,
-                bold,
-                align,
-                upward,
-                ..
-            } = shape
-            else {
+            let Shape::Text { at, text, size, bold, align, upward, .. } = shape else {
                 return false;
             };
             let width = text_width(text, *size, *bold);
@@ -181,11 +124,7 @@ impl Scene {
                 Align::Centre => width / 2.0,
                 Align::Right => width,
             };
-            let (start, room) = if *upward {
-                (at.1 - before, self.height)
-            } else {
-                (at.0 - before, WIDTH)
-            };
+            let (start, room) = if *upward { (at.1 - before, self.height) } else { (at.0 - before, WIDTH) };
             start < 0.0 || start + width > room || !(0.0..=self.height).contains(&at.1)
         };
         let mut texts = Vec::new();
@@ -203,19 +142,11 @@ impl Scene {
         const SCALE: f64 = 10.0;
         let mut text = String::new();
         let size = pixels(self, SCALE);
-        self.render(
-            &SVGBackend::with_string(&mut text, size).into_drawing_area(),
-            SCALE,
-            text_in_svg,
-        )?;
+        self.render(&SVGBackend::with_string(&mut text, size).into_drawing_area(), SCALE, text_in_svg)?;
         let (width, height) = (WIDTH, self.height.ceil());
         let old = format!(r#"<svg width="{}" height="{}" "#, size.0, size.1);
         let new = format!(r#"<svg width="{width}" height="{height}" role="img" "#);
-        let head = format!(
-            "<title>{}</title>\n<desc>{}</desc>\n",
-            escape(title),
-            escape(description)
-        );
+        let head = format!("<title>{}</title>\n<desc>{}</desc>\n", escape(title), escape(description));
         let text = text.replacen(&old, &new, 1);
         let after_tag = text.find(">\n").map_or(0, |at| at + 2);
         Ok(format!("{}{head}{}", &text[..after_tag], &text[after_tag..]))
@@ -232,10 +163,7 @@ impl Scene {
             SCALE,
             text_in_pixels,
         )?;
-        fs::rename(&half, file).map_err(|source| DrawError::Io {
-            file: file.to_path_buf(),
-            source,
-        })
+        fs::rename(&half, file).map_err(|source| DrawError::Io { file: file.to_path_buf(), source })
     }
 
     fn render<B: DrawingBackend>(
@@ -251,44 +179,19 @@ impl Scene {
             match shape {
                 Shape::Line { points, width, color } => {
                     let stroke_width = (width * scale).round().max(1.0) as u32;
-                    let style = ShapeStyle {
-                        color: rgb(*color).to_rgba(),
-                        filled: false,
-                        stroke_width,
-                    };
+                    let style = ShapeStyle { color: rgb(*color).to_rgba(), filled: false, stroke_width };
                     area.draw(&PathElement::new(all(points), style)).map_err(failed)?;
                 }
                 Shape::Area { points, color } => {
-                    area.draw(&Polygon::new(all(points), rgb(*color).filled()))
-                        .map_err(failed)?;
+                    area.draw(&Polygon::new(all(points), rgb(*color).filled())).map_err(failed)?;
                 }
                 Shape::Rectangle { corners, color } => {
-                    area.draw(&Rectangle::new(corners.map(at), rgb(*color).filled()))
-                        .map_err(failed)?;
+                    area.draw(&Rectangle::new(corners.map(at), rgb(*color).filled())).map_err(failed)?;
                 }
-                Shape::Text {
-                    at: (x, y),
-                    text,
-                    size,
-                    bold,
-                    align,
-                    upward,
-                    color,
-                } => {
+                Shape::Text { at: (x, y), text, size, bold, align, upward, color } => {
                     let (size, at) = (size * scale, (x * scale, y * scale));
                     let (bold, align, upward) = (*bold, *align, *upward);
-                    set_text(
-                        area,
-                        &Setting {
-                            text,
-                            size,
-                            bold,
-                            align,
-                            upward,
-                            at,
-                        },
-                        rgb(*color),
-                    )?;
+                    set_text(area, &Setting { text, size, bold, align, upward, at }, rgb(*color))?;
                 }
             }
         }
@@ -305,16 +208,8 @@ fn text_in_svg(
     setting: &Setting<'_>,
     color: RGBColor,
 ) -> Result<(), DrawError> {
-    let style = if setting.bold {
-        FontStyle::Bold
-    } else {
-        FontStyle::Normal
-    };
-    let transform = if setting.upward {
-        FontTransform::Rotate270
-    } else {
-        FontTransform::None
-    };
+    let style = if setting.bold { FontStyle::Bold } else { FontStyle::Normal };
+    let transform = if setting.upward { FontTransform::Rotate270 } else { FontTransform::None };
     let font =
         FontDesc::new(FontFamily::Name(FAMILY), setting.size * PLOTTERS_EM, style).transform(transform);
     let h_pos = match setting.align {
@@ -322,9 +217,7 @@ fn text_in_svg(
         Align::Centre => HPos::Center,
         Align::Right => HPos::Right,
     };
-    let style = TextStyle::from(font)
-        .color(&color)
-        .pos(Pos::new(h_pos, VPos::Center));
+    let style = TextStyle::from(font).color(&color).pos(Pos::new(h_pos, VPos::Center));
     let at = (setting.at.0.round() as i32, setting.at.1.round() as i32);
     area.draw(&Text::new(setting.text, at, style)).map_err(failed)
 }
@@ -341,9 +234,7 @@ fn text_in_pixels(
 }
 
 fn failed(error: impl std::fmt::Display) -> DrawError {
-    DrawError::Backend {
-        reason: error.to_string(),
-    }
+    DrawError::Backend { reason: error.to_string() }
 }
 
 /// plotters takes a font's line height for its size, which is 1.24 em in its SVG.
@@ -435,37 +326,24 @@ mod tests {
         let pieces = dashes(&[(0.0, 0.0), (4.0, 0.0), (4.0, 4.0)], &[3.0, 2.0]);
         assert_eq!(
             pieces,
-            [
-                vec![(0.0, 0.0), (3.0, 0.0)],
-                vec![(4.0, 1.0), (4.0, 4.0)],
-                vec![(4.0, 4.0)]
-            ][..pieces.len()]
+            [vec![(0.0, 0.0), (3.0, 0.0)], vec![(4.0, 1.0), (4.0, 4.0)], vec![(4.0, 4.0)]][..pieces.len()]
         );
     }
 
     #[test]
     fn lines_break_between_words() {
         let width = text_width("decision time", SMALL, false);
-        assert_eq!(
-            wrap("decision time  per request", SMALL, false, width),
-            ["decision time", "per request"]
-        );
+        assert_eq!(wrap("decision time  per request", SMALL, false, width), ["decision time", "per request"]);
         assert_eq!(wrap("", SMALL, false, width), [""; 0]);
     }
 
     #[test]
     fn markup_is_escaped() {
-        assert_eq!(
-            escape(r#"a<b> & "c" 'd'"#),
-            "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;"
-        );
+        assert_eq!(escape(r#"a<b> & "c" 'd'"#), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;");
     }
 
     #[test]
     fn white_is_the_lightest_tint() {
-        assert_eq!(
-            (tint((10, 20, 30), 0.0), tint((10, 20, 30), 1.0)),
-            ((10, 20, 30), (255, 255, 255))
-        );
+        assert_eq!((tint((10, 20, 30), 0.0), tint((10, 20, 30), 1.0)), ((10, 20, 30), (255, 255, 255)));
     }
 }

@@ -27,15 +27,8 @@ fn fake(count: usize, seeds: usize) -> Vec<Series> {
         let slow = if i == 15 { 12.0 } else { 1.0 };
         let mean = (170.0 + 9.0 * i as f64) * slow;
         let estimate = |mean: f64, half: f64| {
-            let interval = (seeds > 1).then_some(Interval {
-                low: mean - half,
-                high: mean + half,
-            });
-            (i != 14).then_some(Estimate {
-                mean,
-                n: seeds,
-                interval,
-            })
+            let interval = (seeds > 1).then_some(Interval { low: mean - half, high: mean + half });
+            (i != 14).then_some(Estimate { mean, n: seeds, interval })
         };
         let mut cdf = Cdf::new();
         for k in 0..4000 {
@@ -67,10 +60,7 @@ fn fake(count: usize, seeds: usize) -> Vec<Series> {
 
 fn caption() -> Caption {
     let data = "embedded default topology and synthetic workload".to_string();
-    Caption {
-        experiment: "paper".to_string(),
-        data,
-    }
+    Caption { experiment: "paper".to_string(), data }
 }
 
 fn fake_nodes() -> (Vec<MapNode>, Vec<String>) {
@@ -78,11 +68,7 @@ fn fake_nodes() -> (Vec<MapNode>, Vec<String>) {
     let node = |i: usize| {
         let u = (i as f64 * 0.618_034).fract();
         let v = (i as f64 * 0.381_966 * 1.7).fract();
-        MapNode {
-            latitude: -37.822 + 0.013 * v,
-            longitude: 144.951 + 0.023 * u,
-            node_type: i * 7 % 10,
-        }
+        MapNode { latitude: -37.822 + 0.013 * v, longitude: 144.951 + 0.023 * u, node_type: i * 7 % 10 }
     };
     let name = |i: usize| format!("{:.1} GHz, {} GB", 2.4 + 1.2 * i as f64 / 9.0, 10 + 20 * i / 9);
     ((0..125).map(node).collect(), (0..10).map(name).collect())
@@ -97,10 +83,7 @@ fn all_figures(count: usize, seeds: usize) -> Vec<Figure> {
         violations(&series, &caption),
         decision_time(&series, &caption),
     ];
-    figures
-        .into_iter()
-        .map(|figure| figure.expect("a figure"))
-        .collect()
+    figures.into_iter().map(|figure| figure.expect("a figure")).collect()
 }
 
 #[test]
@@ -110,19 +93,9 @@ fn figures_have_the_same_bytes_twice_and_name_every_series() {
     let kept = std::env::var_os("SCALE_DRAW_TESTS").map(PathBuf::from);
     for (count, seeds) in [(1, 1), (3, 10), (16, 10)] {
         for figure in all_figures(count, seeds) {
-            let at = |turn: &str| {
-                kept.as_deref()
-                    .unwrap_or(folder.path())
-                    .join(format!("{count}-{turn}"))
-            };
-            let first = figure
-                .write(&at("a"))
-                .expect("written")
-                .map(|file| fs::read(file).expect("there"));
-            let again = figure
-                .write(&at("b"))
-                .expect("written")
-                .map(|file| fs::read(file).expect("there"));
+            let at = |turn: &str| kept.as_deref().unwrap_or(folder.path()).join(format!("{count}-{turn}"));
+            let first = figure.write(&at("a")).expect("written").map(|file| fs::read(file).expect("there"));
+            let again = figure.write(&at("b")).expect("written").map(|file| fs::read(file).expect("there"));
             assert!(first == again, "{} with {count} series", figure.name);
             let svg = String::from_utf8(first[0].clone()).expect("UTF-8");
             assert!(
@@ -148,11 +121,7 @@ fn no_text_leaves_the_page() {
     for count in [1, 3, 16] {
         for figure in all_figures(count, 10) {
             let outside = figure.scene.texts_outside();
-            assert!(
-                outside.is_empty(),
-                "{} with {count} series: {outside:?}",
-                figure.name
-            );
+            assert!(outside.is_empty(), "{} with {count} series: {outside:?}", figure.name);
         }
     }
 }
@@ -184,11 +153,9 @@ fn a_figure_of_nothing_measured_says_so() {
         series.decision_us_p50 = None;
         series.decision_us_p99 = None;
     }
-    for figure in [
-        percentiles(&empty, &caption()),
-        violations(&empty, &caption()),
-        decision_time(&empty, &caption()),
-    ] {
+    for figure in
+        [percentiles(&empty, &caption()), violations(&empty, &caption()), decision_time(&empty, &caption())]
+    {
         let svg = figure.expect("a figure").svg().expect("an SVG");
         assert!(svg.contains("n/a") && !svg.contains("NaN"), "{svg}");
     }
@@ -197,12 +164,8 @@ fn a_figure_of_nothing_measured_says_so() {
 #[test]
 fn series_come_in_the_order_of_the_roster() {
     use crate::record::tests::cell;
-    let records = Records::new(vec![
-        cell("b", "", 1),
-        cell("a", "", 2),
-        cell("a", "", 1),
-        cell("c", "load=2", 1),
-    ]);
+    let records =
+        Records::new(vec![cell("b", "", 1), cell("a", "", 2), cell("a", "", 1), cell("c", "load=2", 1)]);
     let style = |(mark, name): (usize, &str)| Style {
         algorithm: name.to_string(),
         label: name.to_uppercase(),
@@ -211,10 +174,7 @@ fn series_come_in_the_order_of_the_roster() {
     };
     let styles: Vec<Style> = ["b", "missing", "a"].into_iter().enumerate().map(style).collect();
     let found = series(&records, "", &styles);
-    let summary: Vec<_> = found
-        .iter()
-        .map(|s| (s.style.mark, s.seeds, s.requests, s.cdf.total()))
-        .collect();
+    let summary: Vec<_> = found.iter().map(|s| (s.style.mark, s.seeds, s.requests, s.cdf.total())).collect();
     assert_eq!(summary, [(0, 1, 4, 4), (2, 2, 8, 8)]);
     assert_eq!(found[0].latency_ms_mean.map(|e| e.interval), Some(None));
     assert_eq!(extent(&found), "1 to 2 seeds with 4 measured requests each");

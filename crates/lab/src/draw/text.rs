@@ -29,9 +29,7 @@ pub(super) type Inked = ((i32, i32), f64);
 impl Setting<'_> {
     /// Every pixel that the text touches, with how much of it is covered.
     pub(super) fn ink(&self) -> Result<Vec<Inked>, DrawError> {
-        let unreadable = || DrawError::Backend {
-            reason: "the embedded font cannot be read".to_string(),
-        };
+        let unreadable = || DrawError::Backend { reason: "the embedded font cannot be read".to_string() };
         let font = font(self.bold).ok_or_else(unreadable)?;
         let (glyphs, width) = glyphs(font, self.text, self.size);
         let start = match self.align {
@@ -51,11 +49,7 @@ impl Setting<'_> {
             let corner = outline.px_bounds().min;
             outline.draw(|dx, dy, coverage| {
                 let (dx, dy) = (corner.x as i32 + dx as i32, corner.y as i32 + dy as i32);
-                let pixel = if self.upward {
-                    (x + dy, y - dx)
-                } else {
-                    (x + dx, y + dy)
-                };
+                let pixel = if self.upward { (x + dy, y - dx) } else { (x + dx, y + dy) };
                 pixels.push((pixel, f64::from(coverage).min(1.0)));
             });
         }
@@ -66,9 +60,7 @@ impl Setting<'_> {
 /// How wide a text is, in the unit of `size`.
 pub(super) fn text_width(text: &str, size: f64, bold: bool) -> f64 {
     // Without its font (which is part of the program) only the layout would suffer.
-    font(bold).map_or(text.chars().count() as f64 * size * 0.6, |font| {
-        glyphs(font, text, size).1
-    })
+    font(bold).map_or(text.chars().count() as f64 * size * 0.6, |font| glyphs(font, text, size).1)
 }
 
 /// The glyphs one behind the other from 0 on, and where the next would stand.
@@ -104,11 +96,7 @@ mod tests {
     #[test]
     fn widths_are_those_of_the_font() {
         // DejaVu Sans: `0` is 1303 of 2048 units wide, `i` 569.
-        assert!(
-            (text_width("00", 20.48, false) - 26.06).abs() < 0.01,
-            "{}",
-            text_width("00", 20.48, false)
-        );
+        assert!((text_width("00", 20.48, false) - 26.06).abs() < 0.01, "{}", text_width("00", 20.48, false));
         assert!((text_width("i", 20.48, false) - 5.69).abs() < 0.01);
         assert!(text_width("wide", 10.0, true) > text_width("wide", 10.0, false));
         assert_eq!(text_width("", 10.0, false), 0.0);
@@ -131,20 +119,14 @@ mod tests {
             (xs().min(), xs().max(), ys().min(), ys().max())
         };
         let width = text_width("xxxx", 20.0, false).round() as i32;
-        for (align, upward) in [
-            (Align::Left, false),
-            (Align::Centre, false),
-            (Align::Right, false),
-            (Align::Centre, true),
-        ] {
+        for (align, upward) in
+            [(Align::Left, false), (Align::Centre, false), (Align::Right, false), (Align::Centre, true)]
+        {
             let (Some(left), Some(right), Some(top), Some(bottom)) = range(align, upward) else {
                 panic!("no ink")
             };
-            let (start, end, middle) = if upward {
-                (top, bottom, left + right)
-            } else {
-                (left, right, top + bottom)
-            };
+            let (start, end, middle) =
+                if upward { (top, bottom, left + right) } else { (left, right, top + bottom) };
             let (place, across) = if upward { (50, 100) } else { (100, 50) };
             let (want_start, want_end) = match align {
                 Align::Left => (place, place + width),

@@ -9,10 +9,7 @@ use crate::stats::Estimate;
 pub(super) fn figure(series: &[Series], caption: &Caption) -> Result<Figure, DrawError> {
     let name = "figure-5-decision-time";
     if series.is_empty() {
-        return Err(DrawError::Empty {
-            figure: name,
-            what: "series",
-        });
+        return Err(DrawError::Empty { figure: name, what: "series" });
     }
     let title = "Decision time per request".to_string();
     let mut scene = Scene::default();
@@ -30,17 +27,9 @@ pub(super) fn figure(series: &[Series], caption: &Caption) -> Result<Figure, Dra
 
     let pitch = 25.0;
     let bottom = top + pitch * series.len() as f64;
-    let all = || {
-        series
-            .iter()
-            .flat_map(|s| [s.decision_us_mean, s.decision_us_p50, s.decision_us_p99])
-            .flatten()
-    };
-    let x = Axis {
-        values: decades(all().map(|e| e.mean)),
-        places: (left, right),
-        logarithmic: true,
-    };
+    let all =
+        || series.iter().flat_map(|s| [s.decision_us_mean, s.decision_us_p50, s.decision_us_p99]).flatten();
+    let x = Axis { values: decades(all().map(|e| e.mean)), places: (left, right), logarithmic: true };
     axis::horizontal(
         &mut scene,
         &x,
@@ -54,9 +43,7 @@ pub(super) fn figure(series: &[Series], caption: &Caption) -> Result<Figure, Dra
         let y = top + pitch * (i as f64 + 0.5) + 2.0;
         scene.text((left - 7.0, y), &one.style.label, SMALL, Align::Right, INK);
         row(&mut scene, &x, y, one);
-        let text = one
-            .decision_us_mean
-            .map_or("n/a".to_string(), |e| duration(e.mean));
+        let text = one.decision_us_mean.map_or("n/a".to_string(), |e| duration(e.mean));
         scene.text((right + 8.0, y), &text, SMALL, Align::Left, INK);
     }
     scene.line(vec![(left, top), (left, bottom)], 1.0, INK);
@@ -78,12 +65,7 @@ pub(super) fn figure(series: &[Series], caption: &Caption) -> Result<Figure, Dra
     };
     let all = series.iter().map(words).collect::<Vec<_>>().join("; ");
     let alt = format!("Decision time per request on a logarithmic axis; mean, P50, P99: {all}.");
-    Ok(Figure {
-        name,
-        title,
-        alt,
-        scene,
-    })
+    Ok(Figure { name, title, alt, scene })
 }
 
 fn row(scene: &mut Scene, x: &Axis, y: f64, series: &Series) {
@@ -114,19 +96,8 @@ fn mean_mark(scene: &mut Scene, (x, y): Point) {
 /// The powers of ten around the values, two at least.
 fn decades(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let powers: Vec<f64> = values.filter(|v| *v > 0.0).map(f64::log10).collect();
-    let low = powers
-        .iter()
-        .copied()
-        .min_by(f64::total_cmp)
-        .unwrap_or(0.0)
-        .floor();
-    let high = powers
-        .iter()
-        .copied()
-        .max_by(f64::total_cmp)
-        .unwrap_or(1.0)
-        .ceil()
-        .max(low + 1.0);
+    let low = powers.iter().copied().min_by(f64::total_cmp).unwrap_or(0.0).floor();
+    let high = powers.iter().copied().max_by(f64::total_cmp).unwrap_or(1.0).ceil().max(low + 1.0);
     (10f64.powf(low), 10f64.powf(high))
 }
 
@@ -146,11 +117,7 @@ pub(crate) fn duration(us: f64) -> String {
         0
     };
     let text = format!("{value:.digits$}");
-    let text = if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &text
-    };
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text} {unit}")
 }
 

@@ -33,17 +33,11 @@ pub(super) struct Value {
 
 impl Value {
     pub(super) fn text(text: impl Into<String>) -> Value {
-        Value {
-            text: text.into(),
-            number: None,
-        }
+        Value { text: text.into(), number: None }
     }
 
     pub(super) fn number(text: impl Into<String>, number: f64) -> Value {
-        Value {
-            text: text.into(),
-            number: Some(number),
-        }
+        Value { text: text.into(), number: Some(number) }
     }
 }
 
@@ -79,33 +73,17 @@ pub(super) fn markdown(pieces: &[Piece]) -> String {
 
 fn markdown_table(page: &mut String, table: &Table) {
     let _ = writeln!(page, "{}\n", plain(&table.caption));
-    let _ = writeln!(
-        page,
-        "| {} |",
-        table
-            .header
-            .iter()
-            .map(|h| plain(h))
-            .collect::<Vec<_>>()
-            .join(" | ")
-    );
+    let _ = writeln!(page, "| {} |", table.header.iter().map(|h| plain(h)).collect::<Vec<_>>().join(" | "));
     let rule = (0..table.header.len()).map(|column| if is_numeric(table, column) { "---:" } else { "---" });
     let _ = writeln!(page, "| {} |", rule.collect::<Vec<_>>().join(" | "));
     for row in &table.rows {
-        let _ = writeln!(
-            page,
-            "| {} |",
-            row.iter().map(|v| plain(&v.text)).collect::<Vec<_>>().join(" | ")
-        );
+        let _ = writeln!(page, "| {} |", row.iter().map(|v| plain(&v.text)).collect::<Vec<_>>().join(" | "));
     }
     page.push('\n');
 }
 
 fn is_numeric(table: &Table, column: usize) -> bool {
-    table
-        .rows
-        .iter()
-        .any(|row| row.get(column).is_some_and(|value| value.number.is_some()))
+    table.rows.iter().any(|row| row.get(column).is_some_and(|value| value.number.is_some()))
 }
 
 /// Text in which Markdown finds nothing to format. Characters that mean something only at odd places stay readable.
@@ -137,10 +115,8 @@ pub(super) fn html(title: &str, pieces: &[Piece]) -> Result<String, DrawError> {
                 let _ = writeln!(body, "<p>{}</p>", escape(text));
             }
             Piece::List(items) => {
-                let items: Vec<String> = items
-                    .iter()
-                    .map(|item| format!("<li>{}</li>", escape(item)))
-                    .collect();
+                let items: Vec<String> =
+                    items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
                 let _ = writeln!(body, "<ul>\n{}\n</ul>", items.join("\n"));
             }
             Piece::Commands(commands) => {
@@ -163,18 +139,12 @@ pub(super) fn html(title: &str, pieces: &[Piece]) -> Result<String, DrawError> {
          <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n",
         escape(title)
     );
-    Ok(format!(
-        "{head}<body>\n<main>\n{body}</main>\n<script>\n{SORT}</script>\n</body>\n</html>\n"
-    ))
+    Ok(format!("{head}<body>\n<main>\n{body}</main>\n<script>\n{SORT}</script>\n</body>\n</html>\n"))
 }
 
 fn html_table(body: &mut String, table: &Table) {
     let class = |column: usize| {
-        if is_numeric(table, column) {
-            " class=\"number\""
-        } else {
-            ""
-        }
+        if is_numeric(table, column) { " class=\"number\"" } else { "" }
     };
     let _ = writeln!(
         body,
@@ -184,19 +154,14 @@ fn html_table(body: &mut String, table: &Table) {
     body.push_str("<thead><tr>");
     for (column, title) in table.header.iter().enumerate() {
         let title = escape(title);
-        let _ = write!(
-            body,
-            "<th scope=\"col\"{}><button type=\"button\">{title}</button></th>",
-            class(column)
-        );
+        let _ =
+            write!(body, "<th scope=\"col\"{}><button type=\"button\">{title}</button></th>", class(column));
     }
     body.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
         body.push_str("<tr>");
         for (column, value) in row.iter().enumerate() {
-            let sort = value
-                .number
-                .map_or(String::new(), |number| format!(" data-sort=\"{number}\""));
+            let sort = value.number.map_or(String::new(), |number| format!(" data-sort=\"{number}\""));
             let _ = write!(body, "<td{}{sort}>{}</td>", class(column), escape(&value.text));
         }
         body.push_str("</tr>\n");
@@ -261,11 +226,8 @@ mod tests {
     #[test]
     fn texts_stay_texts() {
         let nasty = "a|b <script>alert('x')</script> & *c* `d` _e_ [f](g) \"h\"".to_string();
-        let table = Table {
-            caption: nasty.clone(),
-            header: vec!["x"],
-            rows: vec![vec![Value::text(nasty.clone())]],
-        };
+        let table =
+            Table { caption: nasty.clone(), header: vec!["x"], rows: vec![vec![Value::text(nasty.clone())]] };
         let pieces = [
             Piece::Heading(1, nasty.clone()),
             Piece::Paragraph(nasty.clone()),
@@ -277,15 +239,9 @@ mod tests {
         assert_eq!(html.matches("<script>").count(), 1, "only our own");
         assert!(!html.contains("alert('x')"));
         let markdown = markdown(&pieces);
-        let row = markdown
-            .lines()
-            .find(|line| line.starts_with("| a"))
-            .expect("the row");
+        let row = markdown.lines().find(|line| line.starts_with("| a")).expect("the row");
         assert_eq!(row.replace("\\|", "").matches('|').count(), 2, "{row}");
-        assert!(
-            row.contains(r"\<script\>") && row.contains(r"\*c\*") && row.contains(r"\[f\]"),
-            "{row}"
-        );
+        assert!(row.contains(r"\<script\>") && row.contains(r"\*c\*") && row.contains(r"\[f\]"), "{row}");
     }
 
     #[test]

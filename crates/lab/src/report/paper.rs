@@ -109,25 +109,13 @@ pub const CLAIMS: [Claim; 20] = {
         claim("Midaco, 200k", &[MIDACO_200K], LatencyP95, Is(284.41), FIGURE_2),
         claim("Scale", &[SCALE], LatencyP95, Is(302.29), FIGURE_2),
         claim("m-DQN", &[M_DQN], LatencyP95, Is(341.29), FIGURE_2),
-        claim(
-            "Midaco, 50k to 200k",
-            ALL_MIDACO,
-            LatencyP50,
-            From(188.42, 199.71),
-            FIGURE_3,
-        ),
+        claim("Midaco, 50k to 200k", ALL_MIDACO, LatencyP50, From(188.42, 199.71), FIGURE_3),
         claim("Scale", &[SCALE], LatencyP50, Is(210.50), FIGURE_3),
         claim("m-DQN", &[M_DQN], LatencyP50, Is(230.63), FIGURE_3),
         claim("Midaco, 50k to 200k", ALL_MIDACO, LatencyP99, InFigure, FIGURE_3),
         claim("Scale", &[SCALE], LatencyP99, TimesMidaco(1.15), FIGURE_3),
         claim("m-DQN", &[M_DQN], LatencyP99, Worst, FIGURE_3),
-        claim(
-            "Midaco, 50k to 200k",
-            ALL_MIDACO,
-            SloViolations,
-            From(1.6, 4.2),
-            FIGURE_4,
-        ),
+        claim("Midaco, 50k to 200k", ALL_MIDACO, SloViolations, From(1.6, 4.2), FIGURE_4),
         claim("Scale", &[SCALE], SloViolations, Is(4.9), FIGURE_4),
         claim("m-DQN", &[M_DQN], SloViolations, Is(4.6), FIGURE_4),
         claim("Midaco, 50k", &[MIDACO_50K], DecisionTime, Is(2.98), FIGURE_5),
@@ -144,13 +132,7 @@ const fn claim(
     said: Said,
     source: &'static str,
 ) -> Claim {
-    Claim {
-        who,
-        algorithms,
-        quantity,
-        said,
-        source,
-    }
+    Claim { who, algorithms, quantity, said, source }
 }
 
 /// "A factor of 1.11-1.15 of" the solver's latency: abstract and conclusion.
@@ -176,9 +158,7 @@ mod tests {
     use super::*;
 
     fn said(who: &str, quantity: Quantity) -> f64 {
-        let found = CLAIMS
-            .iter()
-            .find(|claim| claim.who == who && claim.quantity == quantity);
+        let found = CLAIMS.iter().find(|claim| claim.who == who && claim.quantity == quantity);
         match found.expect("a claim").said {
             Said::Is(value) | Said::About(value) | Said::From(value, _) => value,
             other => panic!("{other:?} is no number"),
@@ -188,10 +168,7 @@ mod tests {
     #[test]
     fn remarks_follow_from_the_numbers() {
         // At most: half of the requests at the median, 45 % at P95, the rest above.
-        let (p50, p95) = (
-            said("m-DQN", Quantity::LatencyP50),
-            said("m-DQN", Quantity::LatencyP95),
-        );
+        let (p50, p95) = (said("m-DQN", Quantity::LatencyP50), said("m-DQN", Quantity::LatencyP95));
         let slowest = (said("m-DQN", Quantity::LatencyMean) - 0.5 * p50 - 0.45 * p95) / 0.05;
         assert_eq!(format!("{slowest:.0}"), "1038");
         let factor = |quantity, midaco| format!("{:.2}", said("Scale", quantity) / said(midaco, quantity));

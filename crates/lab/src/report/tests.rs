@@ -56,11 +56,7 @@ fn table_row<'a>(page: &'a str, start: &str) -> Vec<&'a str> {
 
 #[test]
 fn tables_say_mean_interval_and_difference() {
-    let records = Records::new(
-        cells("greedy-latency", 3, 100.0)
-            .chain(cells("nearest", 3, 90.0))
-            .collect(),
-    );
+    let records = Records::new(cells("greedy-latency", 3, 100.0).chain(cells("nearest", 3, 90.0)).collect());
     let page = render(&input(false), &records).expect("a report").markdown;
     let row = table_row(&page, r"| The greedy-latency \<rule\> | 3");
     assert_eq!(row[2], r"102.0 \[101.0, 103.0\]");
@@ -78,11 +74,7 @@ fn tables_say_mean_interval_and_difference() {
 
 #[test]
 fn one_seed_has_no_interval() {
-    let records = Records::new(
-        cells("greedy-latency", 1, 100.0)
-            .chain(cells("nearest", 1, 90.0))
-            .collect(),
-    );
+    let records = Records::new(cells("greedy-latency", 1, 100.0).chain(cells("nearest", 1, 90.0)).collect());
     let page = render(&input(false), &records).expect("a report").markdown;
     assert_eq!(table_row(&page, r"| The greedy-latency \<rule\> | 1")[2], "101.0");
     assert!(page.contains("one seed, so no interval") && page.contains("not decidable with one seed"));
@@ -91,28 +83,15 @@ fn one_seed_has_no_interval() {
 #[test]
 fn the_paper_stands_beside_ours_or_beside_nothing() {
     let mut all: Vec<Cell> = cells("scale", 2, 200.0).collect();
-    let page = |all: &[Cell]| {
-        render(&input(true), &Records::new(all.to_vec()))
-            .expect("a report")
-            .markdown
-    };
+    let page = |all: &[Cell]| render(&input(true), &Records::new(all.to_vec())).expect("a report").markdown;
     let without = page(&all);
-    assert_eq!(
-        table_row(&without, "| m-DQN | mean latency")[2..4],
-        ["320.82", "not there yet"]
-    );
-    assert_eq!(
-        table_row(&without, "| Scale | mean latency")[2..4],
-        ["208.93", r"201.50 \[201.00, 202.00\]"]
-    );
+    assert_eq!(table_row(&without, "| m-DQN | mean latency")[2..4], ["320.82", "not there yet"]);
+    assert_eq!(table_row(&without, "| Scale | mean latency")[2..4], ["208.93", r"201.50 \[201.00, 202.00\]"]);
     assert_eq!(
         table_row(&without, "| Midaco, 50k to 200k | P50")[2..4],
         ["188.42 to 199.71", "not there yet"]
     );
-    assert_eq!(
-        table_row(&without, "| Scale / Midaco, 200k | ratio of mean")[3],
-        "not there yet"
-    );
+    assert_eq!(table_row(&without, "| Scale / Midaco, 200k | ratio of mean")[3], "not there yet");
     assert!(without.contains("m-DQN does not fit itself"));
     for claim in CLAIMS {
         assert!(without.contains(claim.source));
@@ -120,28 +99,16 @@ fn the_paper_stands_beside_ours_or_beside_nothing() {
 
     all.extend(cells("midaco-200k", 2, 160.0));
     let with = page(&all);
-    assert_eq!(
-        table_row(&with, "| Scale / Midaco, 200k | ratio of mean")[3],
-        "1.248"
-    );
-    assert_eq!(
-        table_row(&with, "| Midaco, 50k to 200k | P50")[3],
-        r"midaco-200k: 90.00 \[90.00, 90.00\]"
-    );
-    assert_eq!(
-        table_row(&with, "| Scale / Midaco, 50k | decision time")[3],
-        "not there yet"
-    );
+    assert_eq!(table_row(&with, "| Scale / Midaco, 200k | ratio of mean")[3], "1.248");
+    assert_eq!(table_row(&with, "| Midaco, 50k to 200k | P50")[3], r"midaco-200k: 90.00 \[90.00, 90.00\]");
+    assert_eq!(table_row(&with, "| Scale / Midaco, 50k | decision time")[3], "not there yet");
 }
 
 #[test]
 fn no_record_disappears_without_a_word() {
     let records = Records::new(cells("old-rule", 1, 100.0).collect());
     let page = render(&input(false), &records).expect("a report").markdown;
-    assert!(
-        page.contains("no longer in the roster and so in no table: old-rule."),
-        "{page}"
-    );
+    assert!(page.contains("no longer in the roster and so in no table: old-rule."), "{page}");
 }
 
 #[test]
@@ -161,16 +128,10 @@ fn nothing_measured_is_said() {
 fn provenance_and_files() {
     let records = Records::new(cells("greedy-latency", 2, 100.0).collect());
     let report = render(&input(false), &records).expect("a report");
-    for text in [
-        "Revision: abc",
-        "Toolchain: rustc 1.95.0",
-        "Scenario: 0123456789abcdef",
-        "Cells: 2, together 0.5 s",
-    ] {
-        assert!(
-            report.markdown.contains(text) && report.html.contains(text),
-            "{text}"
-        );
+    for text in
+        ["Revision: abc", "Toolchain: rustc 1.95.0", "Scenario: 0123456789abcdef", "Cells: 2, together 0.5 s"]
+    {
+        assert!(report.markdown.contains(text) && report.html.contains(text), "{text}");
     }
     let folder = tempfile::tempdir().expect("a folder");
     let [markdown, html] = report.write(&folder.path().join("new")).expect("written");
@@ -180,18 +141,10 @@ fn provenance_and_files() {
 
 #[test]
 fn figures_are_inside_the_page() {
-    let (records, mut input) = (
-        Records::new(cells("greedy-latency", 2, 100.0).collect()),
-        input(false),
-    );
+    let (records, mut input) = (Records::new(cells("greedy-latency", 2, 100.0).collect()), input(false));
     let series = crate::draw::series(&records, "", &input.styles);
-    let caption = crate::draw::Caption {
-        experiment: "paper".to_string(),
-        data: "embedded".to_string(),
-    };
-    input.blocks[0]
-        .figures
-        .push(crate::draw::violations(&series, &caption).expect("a figure"));
+    let caption = crate::draw::Caption { experiment: "paper".to_string(), data: "embedded".to_string() };
+    input.blocks[0].figures.push(crate::draw::violations(&series, &caption).expect("a figure"));
     let report = render(&input, &records).expect("a report");
     assert!(report.markdown.contains("](figures/figure-4-slo-violations.svg)"));
     assert!(

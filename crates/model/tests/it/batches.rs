@@ -32,28 +32,13 @@ fn works_in_order(instance: &Instance, placement: &Placement, order: &[usize]) -
         };
         let function = instance.requests[index].function;
         match container {
-            Container::New => boxes.push(Box {
-                node,
-                function,
-                busy: true,
-            }),
-            Container::Reuse => match boxes.iter_mut().find(|b| {
-                **b == Box {
-                    node,
-                    function,
-                    busy: false,
-                }
-            }) {
+            Container::New => boxes.push(Box { node, function, busy: true }),
+            Container::Reuse => match boxes.iter_mut().find(|b| **b == Box { node, function, busy: false }) {
                 Some(idle) => idle.busy = true,
                 None => return false,
             },
         }
-        let busy_there = || {
-            boxes
-                .iter()
-                .filter(|b| b.busy && b.node == node)
-                .map(|b| b.function)
-        };
+        let busy_there = || boxes.iter().filter(|b| b.busy && b.node == node).map(|b| b.function);
         let needs = |j: FunctionId| &instance.platform.functions[j.index()];
         let cores: u32 = busy_there().map(|j| needs(j).cores.milli).sum();
         let memory: u32 = busy_there().map(|j| needs(j).memory.mb).sum();
@@ -86,12 +71,7 @@ impl Scheduler for Follow {
 fn permuted(instance: &Instance, placement: &Placement, order: &[usize]) -> (Instance, Placement) {
     let mut other = instance.clone();
     other.requests = order.iter().map(|&index| instance.requests[index]).collect();
-    (
-        other,
-        Placement {
-            decisions: order.iter().map(|&index| placement.decisions[index]).collect(),
-        },
-    )
+    (other, Placement { decisions: order.iter().map(|&index| placement.decisions[index]).collect() })
 }
 
 proptest! {
@@ -165,12 +145,6 @@ proptest! {
 #[test]
 fn the_first_decision_that_is_not_allowed_is_named() {
     let instance = tiny(&[0; 80], 1, 1);
-    let over = Decision::Run {
-        node: NodeId(1),
-        container: Container::New,
-    };
-    assert_eq!(
-        decide_batch(&instance.problem(), &mut Follow(vec![over])),
-        Err((0, over))
-    );
+    let over = Decision::Run { node: NodeId(1), container: Container::New };
+    assert_eq!(decide_batch(&instance.problem(), &mut Follow(vec![over])), Err((0, over)));
 }

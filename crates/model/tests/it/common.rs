@@ -10,10 +10,7 @@ pub(crate) fn node(name: &str, milli: u32, mb: u32, registry: f64) -> Node {
     Node {
         name: name.into(),
         kind: 0,
-        position: Position {
-            latitude: -37.8,
-            longitude: 144.9,
-        },
+        position: Position { latitude: -37.8, longitude: 144.9 },
         frequency: Gigahertz(3.0),
         cores: Cores { milli },
         memory: Memory { mb },
@@ -44,10 +41,7 @@ pub(crate) fn request(id: u32, function: u32, source: u32, cpu: f64, input: f64,
 }
 
 pub(crate) fn run(node: u32, container: Container) -> Decision {
-    Decision::Run {
-        node: NodeId(node),
-        container,
-    }
+    Decision::Run { node: NodeId(node), container }
 }
 
 /// Two nodes, two functions; worked by hand in the tests that use it.
@@ -62,20 +56,12 @@ pub(crate) fn by_hand(objective: Objective, requests: Vec<Request>) -> Instance 
             nodes: vec![node("a", 1000, 300, 100.0), node("b", 2000, 200, 50.0)],
             links: Links::from_fn(2, |_, _| MegabytesPerSecond(25.0)).unwrap(),
         },
-        functions: vec![
-            function("f", 500, 100, 10.0, 50.0),
-            function("g", 1000, 150, 5.0, 20.0),
-        ],
+        functions: vec![function("f", 500, 100, 10.0, 50.0), function("g", 1000, 150, 5.0, 20.0)],
     };
     let mut state = ClusterState::empty(&platform);
     state.time = Time(1000.0);
     state.add_idle(&platform, FunctionId(0), NodeId(0), 1);
-    Instance {
-        platform,
-        state,
-        requests,
-        objective,
-    }
+    Instance { platform, state, requests, objective }
 }
 
 /// Choices from bytes: a case that fails shrinks to short tapes of small numbers, thus to small instances.
@@ -102,9 +88,7 @@ pub(crate) fn tiny(tape: &[u8], most_nodes: usize, most_requests: usize) -> Inst
     let objective = Objective {
         slo: match tape.below(3) {
             0 => Slo::Hard,
-            _ => Slo::Elastic {
-                penalty_ms: Milliseconds(tape.of(&[1000.0, 100.0, 0.0])),
-            },
+            _ => Slo::Elastic { penalty_ms: Milliseconds(tape.of(&[1000.0, 100.0, 0.0])) },
         },
         defer_penalty: Milliseconds(tape.of(&[2000.0, 100.0, 0.0])),
     };
@@ -117,36 +101,19 @@ pub(crate) fn tiny(tape: &[u8], most_nodes: usize, most_requests: usize) -> Inst
     let functions = (0..functions)
         .map(|j| {
             let (cores, memory) = (tape.of(&[500, 1000]), tape.of(&[100, 200]));
-            function(
-                &format!("f{j}"),
-                cores,
-                memory,
-                tape.of(&[10.0, 0.0, 20.0]),
-                tape.of(&[50.0, 0.0]),
-            )
+            function(&format!("f{j}"), cores, memory, tape.of(&[10.0, 0.0, 20.0]), tape.of(&[50.0, 0.0]))
         })
         .collect::<Vec<_>>();
-    let links = Links::from_fn(nodes.len(), |_, _| {
-        MegabytesPerSecond(tape.of(&[50.0, 25.0, 100.0]))
-    })
-    .unwrap();
-    let platform = Platform {
-        topology: Topology { nodes, links },
-        functions,
-    };
+    let links =
+        Links::from_fn(nodes.len(), |_, _| MegabytesPerSecond(tape.of(&[50.0, 25.0, 100.0]))).unwrap();
+    let platform = Platform { topology: Topology { nodes, links }, functions };
     let requests = (0..requests)
         .map(|k| {
             let function = tape.below(platform.functions.len()) as u32;
             let source = tape.below(platform.topology.nodes.len()) as u32;
             let (cpu, input) = (tape.of(&[50.0, 25.0, 100.0, 0.0]), tape.of(&[0.0, 1.0, 2.0]));
-            let mut request = request(
-                k as u32,
-                function,
-                source,
-                cpu,
-                input,
-                tape.of(&[100.0, 200.0, 300.0, 50.0]),
-            );
+            let mut request =
+                request(k as u32, function, source, cpu, input, tape.of(&[100.0, 200.0, 300.0, 50.0]));
             request.arrival = Time(1000.0 - tape.of(&[0.0, 50.0, 150.0]));
             request
         })
@@ -172,12 +139,7 @@ pub(crate) fn tiny(tape: &[u8], most_nodes: usize, most_requests: usize) -> Inst
             }
         }
     }
-    Instance {
-        platform,
-        state,
-        requests,
-        objective,
-    }
+    Instance { platform, state, requests, objective }
 }
 
 /// Every placement of the batch, allowed or not: for each request to defer, or any node with any container.
@@ -227,17 +189,9 @@ pub(crate) fn latency_by_hand(instance: &Instance, index: usize, decision: Decis
     let function = &instance.platform.functions[request.function.index()];
     let target = &instance.platform.topology.nodes[node.index()];
     let pull = function.image.0 / target.registry_bandwidth.0 * 1000.0;
-    let start = if container == Container::New {
-        pull + function.init.0
-    } else {
-        0.0
-    };
+    let start = if container == Container::New { pull + function.init.0 } else { 0.0 };
     let compute = request.cpu_time.0 / (f64::from(function.cores.milli) / 1000.0);
     let rate = instance.platform.topology.links.rate(request.source, node).0;
-    let send = if request.source == node {
-        0.0
-    } else {
-        request.input.0 / rate * 1000.0
-    };
+    let send = if request.source == node { 0.0 } else { request.input.0 / rate * 1000.0 };
     waited + send + compute + start
 }

@@ -65,23 +65,11 @@ fn broken_files_say_what_is_wrong() {
         ("out of range", r#""slo_ms": 400.0"#, r#""slo_ms": 1e999"#),
         ("zero SLO", r#""slo_ms": 400.0"#, r#""slo_ms": 0.0"#),
         ("text for a number", r#""slo_ms": 400.0"#, r#""slo_ms": "400""#),
-        (
-            "unknown function",
-            "\"function\": 0,\n      \"source\"",
-            "\"function\": 2,\n      \"source\"",
-        ),
+        ("unknown function", "\"function\": 0,\n      \"source\"", "\"function\": 2,\n      \"source\""),
         ("unknown source", r#""source": 0"#, r#""source": 2"#),
         ("negative id", r#""source": 0"#, r#""source": -1"#),
-        (
-            "arrives after now",
-            r#""arrival_ms": 1000.0"#,
-            r#""arrival_ms": 1000.5"#,
-        ),
-        (
-            "negative arrival",
-            r#""arrival_ms": 1000.0"#,
-            r#""arrival_ms": -1.0"#,
-        ),
+        ("arrives after now", r#""arrival_ms": 1000.0"#, r#""arrival_ms": 1000.5"#),
+        ("negative arrival", r#""arrival_ms": 1000.0"#, r#""arrival_ms": -1.0"#),
         ("unknown node in the state", r#""node": 1"#, r#""node": 2"#),
         (
             "unknown function in the state",
@@ -98,40 +86,16 @@ fn broken_files_say_what_is_wrong() {
             "          null,\n          25.0",
             "          null,\n          25.0,\n          25.0",
         ),
-        (
-            "diagonal not null",
-            "          null,\n          25.0",
-            "          25.0,\n          25.0",
-        ),
-        (
-            "null beside the diagonal",
-            "          null,\n          25.0",
-            "          null,\n          null",
-        ),
-        (
-            "negative rate",
-            "          null,\n          25.0",
-            "          null,\n          -25.0",
-        ),
-        (
-            "fractional memory",
-            r#""memory_mb": 300"#,
-            r#""memory_mb": 300.5"#,
-        ),
+        ("diagonal not null", "          null,\n          25.0", "          25.0,\n          25.0"),
+        ("null beside the diagonal", "          null,\n          25.0", "          null,\n          null"),
+        ("negative rate", "          null,\n          25.0", "          null,\n          -25.0"),
+        ("fractional memory", r#""memory_mb": 300"#, r#""memory_mb": 300.5"#),
         ("too fine cores", r#""cores": 2.0"#, r#""cores": 2.0005"#),
-        (
-            "latitude",
-            r#""latitude_deg": -37.8"#,
-            r#""latitude_deg": -137.8"#,
-        ),
+        ("latitude", r#""latitude_deg": -37.8"#, r#""latitude_deg": -137.8"#),
         ("wrong format", "scale-instance-1", "scale-instance-2"),
         ("mode misspelt", r#""mode": "elastic""#, r#""mode": "soft""#),
         ("penalty beside hard", r#""mode": "elastic""#, r#""mode": "hard""#),
-        (
-            "negative penalty",
-            r#""penalty_ms": 1000.0"#,
-            r#""penalty_ms": -1.0"#,
-        ),
+        ("negative penalty", r#""penalty_ms": 1000.0"#, r#""penalty_ms": -1.0"#),
         ("no key", "\"format\"", ""),
     ];
     let mut errors = String::new();

@@ -9,45 +9,23 @@ use scale_model::{
 };
 
 fn judge(instance: &Instance, decisions: &[Decision]) -> Vec<Violation> {
-    violations(
-        &instance.problem(),
-        &Placement {
-            decisions: decisions.to_vec(),
-        },
-    )
+    violations(&instance.problem(), &Placement { decisions: decisions.to_vec() })
 }
 
 fn no_cores(node: u32, used: u32, capacity: u32) -> Violation {
-    Violation::Cores {
-        node: NodeId(node),
-        used: Cores { milli: used },
-        capacity: Cores { milli: capacity },
-    }
+    Violation::Cores { node: NodeId(node), used: Cores { milli: used }, capacity: Cores { milli: capacity } }
 }
 
 fn no_memory(node: u32, used: u32, capacity: u32) -> Violation {
-    Violation::Memory {
-        node: NodeId(node),
-        used: Memory { mb: used },
-        capacity: Memory { mb: capacity },
-    }
+    Violation::Memory { node: NodeId(node), used: Memory { mb: used }, capacity: Memory { mb: capacity } }
 }
 
 fn late(index: usize, latency: f64, slo: f64) -> Violation {
-    Violation::Late {
-        index,
-        latency: Milliseconds(latency),
-        slo: Milliseconds(slo),
-    }
+    Violation::Late { index, latency: Milliseconds(latency), slo: Milliseconds(slo) }
 }
 
 fn none_idle(node: u32, function: u32, reuses: u32, idle: u32) -> Violation {
-    Violation::NoIdleContainer {
-        node: NodeId(node),
-        function: FunctionId(function),
-        reuses,
-        idle,
-    }
+    Violation::NoIdleContainer { node: NodeId(node), function: FunctionId(function), reuses, idle }
 }
 
 /// Requests 0 and 1 call f, request 2 calls g; all enter at a. On a: f cold 150, g cold 70; 25 ms of CPU make 50 ms on
@@ -82,10 +60,7 @@ fn elastic_table() {
     // Two cores of b suffice for 1.5, 250 MB do not fit into 200.
     check([run(1, New), Defer, run(1, New)], &[no_memory(1, 250, 200)]);
     // Both at once, and cores come first.
-    check(
-        [run(0, New), run(0, New), run(0, New)],
-        &[no_cores(0, 2000, 1000), no_memory(0, 350, 300)],
-    );
+    check([run(0, New), run(0, New), run(0, New)], &[no_cores(0, 2000, 1000), no_memory(0, 350, 300)]);
     // One idle container of f on a serves one request; none is on b; that of f does not serve g.
     check([run(0, Reuse), run(0, Reuse), Defer], &[none_idle(0, 0, 2, 1)]);
     check([run(1, Reuse), Defer, Defer], &[none_idle(1, 0, 1, 0)]);
@@ -93,66 +68,35 @@ fn elastic_table() {
     // Several rules and both nodes: in the order of the constraints, then of the nodes.
     check(
         [run(0, New), run(1, Reuse), run(0, Reuse)],
-        &[
-            no_cores(0, 1500, 1000),
-            none_idle(0, 1, 1, 0),
-            none_idle(1, 0, 1, 0),
-        ],
+        &[no_cores(0, 1500, 1000), none_idle(0, 1, 1, 0), none_idle(1, 0, 1, 0)],
     );
     // A node that does not exist hides the rest, and every such request is named.
-    let unknown = |index, node| Violation::UnknownNode {
-        index,
-        node: NodeId(node),
-    };
-    check(
-        [run(2, New), run(0, New), run(u32::MAX, Reuse)],
-        &[unknown(0, 2), unknown(2, u32::MAX)],
-    );
+    let unknown = |index, node| Violation::UnknownNode { index, node: NodeId(node) };
+    check([run(2, New), run(0, New), run(u32::MAX, Reuse)], &[unknown(0, 2), unknown(2, u32::MAX)]);
 }
 
 #[test]
 fn hard_table() {
     let check = |slos: [f64; 3], decisions: [Decision; 3], expected: &[Violation]| {
-        assert_eq!(
-            judge(&three(Objective::HARD, slos), &decisions),
-            expected,
-            "{slos:?} {decisions:?}"
-        );
+        assert_eq!(judge(&three(Objective::HARD, slos), &decisions), expected, "{slos:?} {decisions:?}");
     };
     let not_placed = |index| Violation::NotPlaced { index };
-    check(
-        [1.0, 1.0, 1.0],
-        [Defer, Defer, Defer],
-        &[not_placed(0), not_placed(1), not_placed(2)],
-    );
+    check([1.0, 1.0, 1.0], [Defer, Defer, Defer], &[not_placed(0), not_placed(1), not_placed(2)]);
     // T = O exactly is in time: 50 warm on a, 200 cold on a, 185 cold on b.
     let placed = [run(0, Reuse), run(0, New), run(1, New)];
     check([50.0, 200.0, 185.0], placed, &[]);
     // One ulp less is late.
-    check(
-        [50.0_f64.next_down(), 200.0, 185.0],
-        placed,
-        &[late(0, 50.0, 50.0_f64.next_down())],
-    );
+    check([50.0_f64.next_down(), 200.0, 185.0], placed, &[late(0, 50.0, 50.0_f64.next_down())]);
     check(
         [50.0, 200.0_f64.next_down(), 1.0],
         placed,
         &[late(1, 200.0, 200.0_f64.next_down()), late(2, 185.0, 1.0)],
     );
-    check(
-        [50.0, 1.0, 185.0],
-        [run(0, Reuse), Defer, run(1, New)],
-        &[not_placed(1)],
-    );
+    check([50.0, 1.0, 185.0], [run(0, Reuse), Defer, run(1, New)], &[not_placed(1)]);
     check(
         [339.0, 1000.0, 1.0],
         [run(1, New), Defer, run(1, New)],
-        &[
-            not_placed(1),
-            no_memory(1, 250, 200),
-            late(0, 340.0, 339.0),
-            late(2, 185.0, 1.0),
-        ],
+        &[not_placed(1), no_memory(1, 250, 200), late(0, 340.0, 339.0), late(2, 185.0, 1.0)],
     );
 }
 
@@ -169,36 +113,21 @@ fn waiting_counts_towards_the_slo() {
 #[test]
 fn what_is_busy_counts_and_what_is_idle_does_not() {
     let mut instance = three(Objective::ELASTIC, [1.0; 3]);
-    instance
-        .state
-        .start(&instance.platform, FunctionId(0), NodeId(0), New);
+    instance.state.start(&instance.platform, FunctionId(0), NodeId(0), New);
     // Busy f: half of a's core is left: one more f, not two, and no g.
     assert_eq!(judge(&instance, &[run(0, New), Defer, Defer]), []);
-    assert_eq!(
-        judge(&instance, &[run(0, Reuse), run(0, New), Defer]),
-        [no_cores(0, 1500, 1000)]
-    );
-    assert_eq!(
-        judge(&instance, &[Defer, Defer, run(0, New)]),
-        [no_cores(0, 1500, 1000)]
-    );
+    assert_eq!(judge(&instance, &[run(0, Reuse), run(0, New), Defer]), [no_cores(0, 1500, 1000)]);
+    assert_eq!(judge(&instance, &[Defer, Defer, run(0, New)]), [no_cores(0, 1500, 1000)]);
     // b is full of idle containers; two busy ones still fit, in place of them.
     let mut instance = three(Objective::ELASTIC, [1.0; 3]);
-    instance
-        .state
-        .add_idle(&instance.platform, FunctionId(1), NodeId(1), 1);
+    instance.state.add_idle(&instance.platform, FunctionId(1), NodeId(1), 1);
     assert_eq!(judge(&instance, &[run(1, New), run(1, New), Defer]), []);
 }
 
 #[test]
 fn as_many_decisions_as_requests() {
     let instance = three(Objective::HARD, [1.0; 3]);
-    let length = |decisions| {
-        [Violation::Length {
-            decisions,
-            requests: 3,
-        }]
-    };
+    let length = |decisions| [Violation::Length { decisions, requests: 3 }];
     assert_eq!(judge(&instance, &[]), length(0));
     assert_eq!(judge(&instance, &[Defer; 2]), length(2));
     assert_eq!(judge(&instance, &[run(9, New); 4]), length(4));
@@ -209,10 +138,7 @@ fn as_many_decisions_as_requests() {
 fn violations_read_well() {
     let instance = three(Objective::HARD, [10.0; 3]);
     let text = |decisions: &[Decision]| {
-        judge(&instance, decisions)
-            .iter()
-            .map(|v| format!("{v}\n"))
-            .collect::<String>()
+        judge(&instance, decisions).iter().map(|v| format!("{v}\n")).collect::<String>()
     };
     expect_test::expect![[r#"
         (5): request 1 of the batch is not placed

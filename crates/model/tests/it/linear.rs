@@ -9,31 +9,17 @@ use scale_model::{Container, Decision, Instance, Objective, Placement, evaluate,
 /// Names of the rows that a point breaks. All numbers of `tiny` are exact, so there is no tolerance.
 fn broken<'a>(program: &'a LinearProgram, point: &[f64]) -> Vec<&'a str> {
     let holds = |row: &&scale_model::linear::Row| {
-        let left: f64 = row
-            .terms
-            .iter()
-            .map(|&(column, value)| value * point[column])
-            .sum();
+        let left: f64 = row.terms.iter().map(|&(column, value)| value * point[column]).sum();
         match row.sense {
             Sense::AtMost => left <= row.rhs,
             Sense::Equal => left == row.rhs,
         }
     };
-    program
-        .rows
-        .iter()
-        .filter(|row| !holds(row))
-        .map(|row| row.name.as_str())
-        .collect()
+    program.rows.iter().filter(|row| !holds(row)).map(|row| row.name.as_str()).collect()
 }
 
 fn cost(program: &LinearProgram, point: &[f64]) -> f64 {
-    program
-        .columns
-        .iter()
-        .zip(point)
-        .map(|(column, value)| column.cost * value)
-        .sum()
+    program.columns.iter().zip(point).map(|(column, value)| column.cost * value).sum()
 }
 
 /// The column with this name set to 1; `false` if the program has none.
@@ -84,30 +70,19 @@ fn agree(instance: &Instance) -> Result<(), TestCaseError> {
         if !found.is_empty() {
             // Broken however late anyone claims to be.
             let point = point(&program, &placement, &vec![true; late.len()]);
-            prop_assert!(
-                !broken(&program, &point).is_empty(),
-                "{placement:?} is allowed but {found:?}"
-            );
+            prop_assert!(!broken(&program, &point).is_empty(), "{placement:?} is allowed but {found:?}");
             continue;
         }
         let at = point(&program, &placement, &late);
         prop_assert_eq!(broken(&program, &at), Vec::<&str>::new(), "{:?}", placement);
         let error = (cost(&program, &at) - evaluation.objective).abs();
-        prop_assert!(
-            error <= 1e-9 * evaluation.objective.abs(),
-            "{placement:?}: off by {error}"
-        );
+        prop_assert!(error <= 1e-9 * evaluation.objective.abs(), "{placement:?}: off by {error}");
         // Nobody who is late gets away without paying.
         for k in (0..late.len()).filter(|&k| late[k]) {
             let mut hidden = late.clone();
             hidden[k] = false;
             let rows = [format!("slo_{k}")];
-            prop_assert_eq!(
-                broken(&program, &point(&program, &placement, &hidden)),
-                rows,
-                "{:?}",
-                placement
-            );
+            prop_assert_eq!(broken(&program, &point(&program, &placement, &hidden)), rows, "{:?}", placement);
         }
     }
     Ok(())
@@ -117,18 +92,8 @@ fn agree(instance: &Instance) -> Result<(), TestCaseError> {
 fn least_over_points(program: &LinearProgram) -> Option<f64> {
     let columns = program.columns.len();
     (0..1_u32 << columns)
-        .map(|bits| {
-            (0..columns)
-                .map(|c| f64::from(bits >> c & 1))
-                .collect::<Vec<f64>>()
-        })
-        .filter(|point| {
-            program
-                .columns
-                .iter()
-                .zip(point)
-                .all(|(column, value)| *value >= column.lower)
-        })
+        .map(|bits| (0..columns).map(|c| f64::from(bits >> c & 1)).collect::<Vec<f64>>())
+        .filter(|point| program.columns.iter().zip(point).all(|(column, value)| *value >= column.lower))
         .filter(|point| broken(program, point).is_empty())
         .map(|point| cost(program, &point))
         .min_by(f64::total_cmp)
@@ -169,10 +134,7 @@ proptest! {
 
 /// Request 0 calls f from a, request 1 calls g from b and has waited for 100 of its 180 ms; f is idle on a.
 fn printed(objective: Objective) -> LinearProgram {
-    let mut requests = vec![
-        request(0, 0, 0, 25.0, 1.0, 400.0),
-        request(1, 1, 1, 25.0, 0.5, 180.0),
-    ];
+    let mut requests = vec![request(0, 0, 0, 25.0, 1.0, 400.0), request(1, 1, 1, 25.0, 0.5, 180.0)];
     requests[1].arrival.0 = 900.0;
     LinearProgram::of(&by_hand(objective, requests).problem())
 }

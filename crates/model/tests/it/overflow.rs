@@ -20,33 +20,22 @@ fn just_below_zero_is_negative() {
 fn a_batch_larger_than_u32_is_judged_right() {
     // Five containers of 10^9 MB and 10^6 cores on a node that holds one: 5 * 10^9 is below 10^9 modulo 2^32.
     let most = 1_000_000_000;
-    let mut instance = by_hand(
-        Objective::ELASTIC,
-        (0..5).map(|k| request(k, 0, 0, 1.0, 0.0, 100.0)).collect(),
-    );
+    let mut instance =
+        by_hand(Objective::ELASTIC, (0..5).map(|k| request(k, 0, 0, 1.0, 0.0, 100.0)).collect());
     instance.platform.topology.nodes[0] = node("a", most, most, 100.0);
     instance.platform.functions[0] = function("f", most, most, 1.0, 1.0);
     instance.state = scale_model::ClusterState::empty(&instance.platform);
     instance.platform.validate().unwrap();
-    let placement = Placement {
-        decisions: vec![run(0, Container::New); 5],
-    };
+    let placement = Placement { decisions: vec![run(0, Container::New); 5] };
     let found = violations(&instance.problem(), &placement);
-    assert!(
-        matches!(found[..], [Violation::Cores { .. }, Violation::Memory { .. }]),
-        "{found:?}"
-    );
+    assert!(matches!(found[..], [Violation::Cores { .. }, Violation::Memory { .. }]), "{found:?}");
     instance.state.start(
         &instance.platform,
         instance.requests[0].function,
         scale_model::NodeId(0),
         Container::New,
     );
-    assert!(!instance.state.fits(
-        &instance.platform,
-        instance.requests[0].function,
-        scale_model::NodeId(0)
-    ));
+    assert!(!instance.state.fits(&instance.platform, instance.requests[0].function, scale_model::NodeId(0)));
 }
 
 #[test]

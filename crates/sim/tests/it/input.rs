@@ -95,6 +95,12 @@ fn placements_that_break_a_rule() {
         Objective::HARD,
         &format!("{not_allowed}(5): request 1 of the batch is not placed"),
     );
+    // One waits: 200 ms for the first and the penalty of 2000, not what `Fixed` claims.
+    check(
+        Ok(vec![run(0, New), Decision::Defer]),
+        elastic,
+        "t = 5 ms: the solver claims an objective of 0 ms, its placement has 2200 ms",
+    );
     check(
         Err(SolveError::Infeasible { hopeless: vec![RequestId(0), RequestId(1)] }),
         Objective::HARD,
@@ -104,7 +110,7 @@ fn placements_that_break_a_rule() {
     check(
         Err(SolveError::NothingFound),
         elastic,
-        "t = 5 ms: a batch of 2 requests: the budget ended before a placement was found",
+        &format!("t = 5 ms: a batch of 2 requests: {}", SolveError::NothingFound),
     );
 }
 
