@@ -7,7 +7,8 @@
 //! - A reuse takes the container of the function that became idle last. An idle container goes once `keep_alive` has
 //!   passed since it became idle, or, least recently used first, when a batch that is committed needs its memory.
 //! - A deferred request joins the next decision: the next arrival, or the next completion if that is sooner.
-//!   Completions at an instant come before the decision at it.
+//!   Completions at an instant come before the decision at it. A request that no node has room for is not put to
+//!   anyone, since it can only be deferred: it waits and joins the first decision at which some node has.
 //! - A request is rejected, and counted, if no node could hold it even empty, if it has waited for `patience`, or if it
 //!   still waits when nothing is left that could change the state.
 //!

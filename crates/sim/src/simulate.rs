@@ -27,7 +27,10 @@ pub fn simulate(
         match &mut policy {
             Policy::Scheduler(scheduler) => {
                 for next in 0..simulation.batch.len() {
-                    let decision = scheduler.decide(&simulation.problem(), &simulation.current, next);
+                    let decision = match simulation.has_room() {
+                        true => scheduler.decide(&simulation.problem(), &simulation.current, next),
+                        false => Decision::Defer,
+                    };
                     simulation.apply(decision)?;
                 }
             }
@@ -210,7 +213,9 @@ pub struct Simulation<'a> {
     pool: IdlePool,
     completions: BinaryHeap<Reverse<Completion>>,
     started: u64,
+    /// In order of arrival.
     waiting: Vec<Request>,
+    room: Room,
     batch: Vec<Request>,
     outcomes: Vec<Outcome>,
     can_ever_run: Vec<bool>,
@@ -285,6 +290,7 @@ impl<'a> Simulation<'a> {
             completions: BinaryHeap::new(),
             started: 0,
             waiting: Vec::new(),
+            room: Room::new(platform),
             batch: Vec::new(),
             outcomes: Vec::new(),
             can_ever_run: platform.function_ids().map(|id| platform.can_ever_run(id)).collect(),
@@ -293,7 +299,7 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// Moves to the next instant at which something must be decided. `false`: the run is over.
+    /// Moves to the next instant at which something can be decided. `false`: the run is over.
     pub fn advance(&mut self, observer: &mut dyn Observer) -> bool {
         loop {
             let arrival = self.arrivals.get(self.arrived).map(|request| request.arrival);
@@ -333,6 +339,14 @@ impl<'a> Simulation<'a> {
     #[inline]
     pub fn state(&self) -> &ClusterState {
         &self.current
+    }
+
+    /// Whether some node still has room for the next request of the batch. If not, there is nothing to decide: it is
+    /// deferred.
+    #[inline]
+    pub fn has_room(&mut self) -> bool {
+        let function = self.batch[self.outcomes.len()].function;
+        self.room.has(self.platform, &self.current, function)
     }
 
     /// The decisions of the batch so far, with what they cost.
@@ -399,12 +413,10 @@ impl<'a> Simulation<'a> {
             late += usize::from(total > outcome.request.slo);
             match outcome.decision {
                 Decision::Run { node, .. } => self.start(outcome, node, observer),
-                Decision::Defer => {
-                    deferred += 1;
-                    self.waiting.push(outcome.request);
-                }
+                Decision::Defer => deferred += 1,
             }
         }
+        self.wait(&outcomes);
         if measured_batch {
             self.summary.batches += 1;
             self.summary.decisions += outcomes.len() as u64;
@@ -459,6 +471,7 @@ impl<'a> Simulation<'a> {
             self.completions.pop();
             self.before.finish(self.platform, function, node);
             self.current.finish(self.platform, function, node);
+            self.room.regain(self.platform, &self.current, node);
             self.pool.push(Idle { node, function, since: time });
         }
     }
@@ -477,25 +490,61 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// The batch at `now`: who waits and is not out of patience, then who arrives and could ever run.
+    /// The batch at `now`: who waits and who arrives, as far as some node has room for them. Whoever is out of patience,
+    /// or could never run, is rejected.
     fn gather(&mut self, now: Time, observer: &mut dyn Observer) {
-        for request in std::mem::take(&mut self.waiting) {
-            match self.config.patience {
-                Some(patience) if now - request.arrival >= patience => {
-                    self.reject(&request, Rejection::Patience, observer);
-                }
-                _ => self.batch.push(request),
+        if let Some(patience) = self.config.patience {
+            let out_of_patience = |request: &Request| now - request.arrival >= patience;
+            let gone = self.waiting.partition_point(out_of_patience);
+            for request in self.waiting.drain(..gone).collect::<Vec<_>>() {
+                self.room.waiting[request.function.index()] -= 1;
+                self.reject(&request, Rejection::Patience, observer);
             }
+        }
+        if self.room.for_anyone_waiting(self.platform, &self.current) {
+            let Simulation { platform, current, waiting, room, batch, .. } = self;
+            waiting.retain(|request| {
+                let offered = room.has(platform, current, request.function);
+                if offered {
+                    room.waiting[request.function.index()] -= 1;
+                    batch.push(*request);
+                }
+                !offered
+            });
         }
         while let Some(request) = self.arrivals.get(self.arrived).filter(|request| request.arrival == now) {
             self.arrived += 1;
             self.summary.offered += 1;
-            if self.can_ever_run[request.function.index()] {
+            if !self.can_ever_run[request.function.index()] {
+                self.reject(request, Rejection::TooLarge, observer);
+            } else if self.room.has(self.platform, &self.current, request.function) {
                 self.batch.push(*request);
             } else {
-                self.reject(request, Rejection::TooLarge, observer);
+                self.room.waiting[request.function.index()] += 1;
+                self.waiting.push(*request);
             }
         }
+    }
+
+    /// The deferred requests of the batch wait among those that waited already, in order of arrival.
+    fn wait(&mut self, outcomes: &[Outcome]) {
+        let deferred = outcomes.iter().filter(|outcome| outcome.decision == Decision::Defer);
+        let mut deferred = deferred.map(|outcome| outcome.request).peekable();
+        if deferred.peek().is_none() {
+            return;
+        }
+        let mut merged = Vec::with_capacity(self.waiting.len() + outcomes.len());
+        let mut waiting = std::mem::take(&mut self.waiting).into_iter().peekable();
+        while let (Some(request), earlier) = (deferred.peek(), waiting.peek()) {
+            if earlier.is_some_and(|earlier| earlier.id < request.id) {
+                merged.extend(waiting.next());
+            } else {
+                self.room.waiting[request.function.index()] += 1;
+                merged.extend(deferred.next());
+            }
+        }
+        merged.extend(waiting);
+        self.waiting = merged;
     }
 
     fn reject(&mut self, request: &Request, why: Rejection, observer: &mut dyn Observer) {
@@ -590,4 +639,58 @@ impl<'a> Simulation<'a> {
 /// The placement that a batch got.
 pub fn placement_of(outcomes: &[Outcome]) -> Placement {
     Placement { decisions: outcomes.iter().map(|outcome| outcome.decision).collect() }
+}
+
+/// Which functions some node has room for, remembered from one question to the next: under overload most that wait have
+/// none, and to look at every node for each of them at every completion would take most of the time.
+struct Room {
+    /// By function: a node that had room when last asked; `None` while no node has.
+    at: Vec<Option<NodeId>>,
+    /// How many functions have none.
+    lacking: usize,
+    /// By function: how many requests wait.
+    waiting: Vec<u32>,
+}
+
+impl Room {
+    fn new(platform: &Platform) -> Room {
+        let functions = platform.functions.len();
+        // Any node will do to begin with: it is asked before it is believed.
+        Room { at: vec![Some(NodeId(0)); functions], lacking: 0, waiting: vec![0; functions] }
+    }
+
+    /// Whether some node has room for the function.
+    #[inline]
+    fn has(&mut self, platform: &Platform, state: &ClusterState, function: FunctionId) -> bool {
+        let at = &mut self.at[function.index()];
+        match *at {
+            None => false,
+            Some(node) if state.fits(platform, function, node) => true,
+            Some(_) => {
+                *at = platform.node_ids().find(|&node| state.fits(platform, function, node));
+                self.lacking += usize::from(at.is_none());
+                at.is_some()
+            }
+        }
+    }
+
+    /// Whether some node has room for a function that somebody waits for.
+    fn for_anyone_waiting(&mut self, platform: &Platform, state: &ClusterState) -> bool {
+        platform
+            .function_ids()
+            .any(|function| self.waiting[function.index()] > 0 && self.has(platform, state, function))
+    }
+
+    /// A container on the node has finished: functions without room may fit there now.
+    fn regain(&mut self, platform: &Platform, state: &ClusterState, node: NodeId) {
+        if self.lacking == 0 {
+            return;
+        }
+        for function in platform.function_ids() {
+            if self.at[function.index()].is_none() && state.fits(platform, function, node) {
+                self.at[function.index()] = Some(node);
+                self.lacking -= 1;
+            }
+        }
+    }
 }

@@ -123,7 +123,8 @@ pub struct ArrivalSpec {
     /// How long one minute of the trace lasts, in ms of simulated time: 60000 is real time.
     pub minute_ms: f64,
     /// Mean CPU demand of the requests of one window over the cluster's cores, without a unit: counts are multiplied
-    /// by what gives it, as `course` says. If not given, the trace's own counts are played exactly.
+    /// by what gives it, as `course` says; over the first half of the warm-up it rises from zero. If not given, the
+    /// trace's own counts are played exactly.
     pub load: Option<f64>,
     /// Whether the load is that of the whole day or of every minute.
     pub course: Course,
@@ -269,7 +270,7 @@ impl<'a> Span<'a> {
             load * platform.topology.total_cores() * windows / (milli as f64 / 1000.0)
         };
         let played = self.start..self.end;
-        let factors = match spec.course {
+        let mut factors: Vec<f64> = match spec.course {
             Course::Trace => {
                 let milli = (self.measured..self.end).map(demand).sum();
                 require(
@@ -290,6 +291,12 @@ impl<'a> Span<'a> {
                 played.map(level).collect::<Result<_, WorkloadError>>()?
             }
         };
+        // The load rises over the first half of the warm-up: an empty cluster at full load begins with cold starts only,
+        // which hold cores for longer, and some loads never recover from that.
+        let ramp = (self.measured - self.start) / 2;
+        for (played, factor) in factors.iter_mut().take(ramp).enumerate() {
+            *factor *= (played + 1) as f64 / (ramp + 1) as f64;
+        }
         Ok(Some(factors))
     }
 

@@ -168,12 +168,16 @@ fn naive(
                 None => reject(request, Rejection::TooLarge, &mut summary, &mut events),
             }
         }
+        // Whoever has no option can only wait, and is not asked.
+        (batch, waiting) =
+            batch.into_iter().partition(|request| !world.options(request.function.index(), &[]).is_empty());
         if batch.is_empty() {
             continue;
         }
         let (mut so_far, mut outcomes) = (Vec::new(), Vec::new());
         for request in &batch {
-            let decision = choose(&world.options(request.function.index(), &so_far));
+            let options = world.options(request.function.index(), &so_far);
+            let decision = if options.is_empty() { Decision::Defer } else { choose(&options) };
             let mut latency = Latency::default();
             if let Decision::Run { node, container } = decision {
                 so_far.push((request.function.index(), node.index(), container == Container::Reuse));
@@ -237,6 +241,7 @@ fn naive(
             summary.deferrals += outcomes.iter().filter(|o| o.decision == Decision::Defer).count() as u64;
             summary.objective += objective;
         }
+        waiting.sort_by_key(|request| request.id);
         for (v, node) in platform.topology.nodes.iter().enumerate() {
             let on_it = |b: &&Box| b.node == v;
             let held = |world: &Naive<'_>| -> u32 {
