@@ -46,6 +46,9 @@ enum Command {
         golden: PathBuf,
         /// The folder that records were written to (`--out`).
         out: PathBuf,
+        /// How far numbers with a fraction may differ, relative to the larger; not at all if not given.
+        #[arg(long)]
+        tolerance: Option<f64>,
     },
     /// Says which data sets there are, where they are found, and whether they are intact.
     Datasets {
@@ -64,7 +67,8 @@ struct ReproduceArgs {
     /// Where records, figures and reports go.
     #[arg(long, default_value = "target/reproduce")]
     out: PathBuf,
-    /// Compare the records with this table at the end.
+    /// Compare the records with this table at the end. Counts must be equal, numbers with a fraction to nine digits:
+    /// the last ones depend on the machine's mathematical library.
     #[arg(long)]
     golden: Option<PathBuf>,
     #[command(flatten)]
@@ -169,7 +173,7 @@ fn run(command: Command) -> Result<()> {
         Command::Reproduce(ReproduceArgs { figures, quick, out, golden, threads }) => {
             let figures = if figures.is_empty() { Figure::ALL.to_vec() } else { figures };
             reproduce::reproduce(&Reproduce { figures, quick, out: out.clone(), threads: threads.count() })?;
-            golden.map_or(Ok(()), |golden| compare(&golden, &out))
+            golden.map_or(Ok(()), |golden| compare(&golden, &out, Some(1e-9)))
         }
         Command::Measure(ExperimentArgs { experiment, out, threads }) => {
             let experiment = load(&experiment)?;
@@ -199,7 +203,7 @@ fn run(command: Command) -> Result<()> {
         Command::Simulate(arguments) => simulate_one(&arguments),
         Command::Export(arguments) => export(&arguments),
         Command::Solve(arguments) => solve(&arguments),
-        Command::Compare { golden, out } => compare(&golden, &out),
+        Command::Compare { golden, out, tolerance } => compare(&golden, &out, tolerance),
         Command::Datasets { command } => datasets::run(&command),
     }
 }
@@ -223,9 +227,9 @@ fn list() -> Result<()> {
     Ok(())
 }
 
-fn compare(golden: &Path, out: &Path) -> Result<()> {
+fn compare(golden: &Path, out: &Path, tolerance: Option<f64>) -> Result<()> {
     let records = record::collect(out)?;
-    let differences = record::compare(golden, &records, None)?;
+    let differences = record::compare(golden, &records, tolerance)?;
     if differences.is_empty() {
         println!("{} cells equal {}", records.cells.len(), golden.display());
         return Ok(());

@@ -327,7 +327,6 @@ impl Played {
             requests,
             finished: summary.measured,
             rejected: summary.measured_rejected,
-            still: 0,
             deferred_decisions: summary.deferrals,
             batches: summary.batches,
             requests_per_batch_mean: share(summary.decisions, summary.batches),

@@ -46,10 +46,8 @@ pub struct Row {
     pub requests: u64,
     /// Requests that finished.
     pub finished: u64,
-    /// Requests that lost patience.
+    /// Requests that were rejected: too large for every node, out of patience, or starved.
     pub rejected: u64,
-    /// Requests that still waited or ran when the simulation ended.
-    pub still: u64,
     /// Decisions that said "not now".
     pub deferred_decisions: u64,
     /// Batches that held a measured request.
@@ -84,7 +82,7 @@ pub struct Row {
     pub cold_start_rate: Option<f64>,
     /// Mean share of the cluster's cores that is busy.
     pub cpu_utilisation: Option<f64>,
-    /// Mean share of the cluster's memory that is held, by busy and by idle containers.
+    /// Mean share of the cluster's memory that busy containers hold.
     pub memory_utilisation: Option<f64>,
     /// Share of the requests that are not on the node that would be cheapest for them alone.
     pub not_cheapest_rate: Option<f64>,
@@ -232,9 +230,9 @@ impl Row {
     /// The parts must add up to the latency (a report without its queue makes overload look healthy), and percentiles
     /// must rise.
     fn contradiction(&self) -> Option<Contradiction> {
-        let places = self.finished.checked_add(self.rejected).and_then(|sum| sum.checked_add(self.still));
+        let places = self.finished.checked_add(self.rejected);
         if places != Some(self.requests) {
-            return Some(contradiction("requests", self.requests, "finished + rejected + still"));
+            return Some(contradiction("requests", self.requests, "finished + rejected"));
         }
         let at_most_all = [("slo_violations", self.slo_violations), ("cold_starts", self.cold_starts)];
         if let Some((column, value)) = at_most_all.into_iter().find(|(_, value)| *value > self.requests) {
@@ -846,7 +844,6 @@ pub(crate) mod tests {
             requests: 4,
             finished: 3,
             rejected: 1,
-            still: 0,
             deferred_decisions: 5,
             batches: 2,
             requests_per_batch_mean: Some(2.0),

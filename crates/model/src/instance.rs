@@ -6,6 +6,7 @@ use crate::state::{ClusterState, StateFile};
 use crate::validate::{Invalid, not_negative, require};
 use crate::workload::Request;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// A batch that owns its parts.
@@ -30,6 +31,12 @@ pub enum InstanceError {
     /// A value that makes no sense.
     #[error(transparent)]
     Invalid(#[from] Invalid),
+}
+
+/// What is read first, so that a file of another version is refused as such and not for the first field that differs.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -78,14 +85,23 @@ impl Instance {
     /// # Errors
     /// A text that is not the JSON of an instance, or a value that makes no sense.
     pub fn from_json(text: &str) -> Result<Instance, InstanceError> {
+        let Head { format } = serde_json::from_str(text)?;
+        require(format == FORMAT, || "format".into(), format, FORMAT)?;
         let file: InstanceFile = serde_json::from_str(text)?;
-        require(file.format == FORMAT, || "format".into(), &file.format, "scale-instance-1")?;
         file.platform.validate()?;
-        for request in &file.requests {
-            request.validate(&file.platform)?;
+        let mut ids = BTreeMap::new();
+        for (index, request) in file.requests.iter().enumerate() {
+            if let Some(first) = ids.insert(request.id, index) {
+                return Err(InstanceError::Invalid(Invalid {
+                    field: format!("requests[{index}].id"),
+                    value: format!("{}, the id of requests[{first}] too", request.id.0),
+                    expected: "an id of its own",
+                }));
+            }
+            request.validate(index, &file.platform)?;
             require(
                 request.arrival.0 <= file.state.time_ms,
-                || format!("requests[{}].arrival_ms", request.id.0),
+                || format!("requests[{index}].arrival_ms"),
                 request.arrival.0,
                 "at most state.time_ms, the instant of the decision",
             )?;

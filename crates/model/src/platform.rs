@@ -3,7 +3,7 @@
 use crate::ids::{FunctionId, NodeId};
 use crate::units::{Cores, Gigahertz, Megabytes, MegabytesPerSecond, Memory, Milliseconds};
 use crate::validate::{Invalid, not_negative, positive, require};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// The edge network and the functions that it serves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,9 +39,10 @@ pub struct Node {
     #[serde(rename = "frequency_ghz")]
     pub frequency: Gigahertz,
     /// F_v: capacity in cores.
+    #[serde(deserialize_with = "cores")]
     pub cores: Cores,
     /// C_v: memory capacity.
-    #[serde(rename = "memory_mb")]
+    #[serde(rename = "memory_mb", deserialize_with = "memory_mb")]
     pub memory: Memory,
     /// B_v: bandwidth to the image registry.
     #[serde(rename = "registry_bandwidth_mb_s")]
@@ -82,10 +83,21 @@ pub struct Function {
     #[serde(rename = "init_ms")]
     pub init: Milliseconds,
     /// c_k: memory of one container.
-    #[serde(rename = "memory_mb")]
+    #[serde(rename = "memory_mb", deserialize_with = "memory_mb")]
     pub memory: Memory,
     /// f_k: cores of one container.
+    #[serde(deserialize_with = "cores")]
     pub cores: Cores,
+}
+
+/// Reads the field `cores`, whose name the type of its value does not know.
+fn cores<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cores, D::Error> {
+    Cores::deserialize(deserializer).map_err(|error| de::Error::custom(format_args!("cores: {error}")))
+}
+
+/// Reads the field `memory_mb`.
+fn memory_mb<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Memory, D::Error> {
+    Memory::deserialize(deserializer).map_err(|error| de::Error::custom(format_args!("memory_mb: {error}")))
 }
 
 /// Most thousandths of a core or megabytes of one node or container: far above any machine, and low enough that what
@@ -181,10 +193,10 @@ impl Topology {
         for (index, node) in self.nodes.iter().enumerate() {
             let field = |name: &str| format!("topology.nodes[{index}] ({}).{name}", node.name);
             let Position { latitude, longitude } = node.position;
-            require(latitude.abs() <= 90.0, || field("latitude_deg"), latitude, "degrees from -90 to 90")?;
+            require(latitude.abs() <= 90.0, || field("position.latitude_deg"), latitude, "degrees from -90 to 90")?;
             require(
                 longitude.abs() <= 180.0,
-                || field("longitude_deg"),
+                || field("position.longitude_deg"),
                 longitude,
                 "degrees from -180 to 180",
             )?;

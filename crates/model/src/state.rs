@@ -4,7 +4,7 @@ use crate::ids::{FunctionId, NodeId};
 use crate::placement::Container;
 use crate::platform::Platform;
 use crate::units::{Cores, Memory, Time};
-use crate::validate::{Invalid, require};
+use crate::validate::{Invalid, require, require_known};
 use serde::{Deserialize, Serialize};
 
 /// The state of every node at one instant.
@@ -250,30 +250,36 @@ impl StateFile {
         state.time = Time(self.time_ms);
         for (index, entry) in self.containers.iter().enumerate() {
             let field = |name: &str| format!("state.containers[{index}].{name}");
-            let nodes = platform.topology.nodes.len();
-            require(entry.node.index() < nodes, || field("node"), entry.node.0, "a known node")?;
+            require_known(entry.node.0, platform.topology.nodes.len(), || field("node"), "a known node")?;
             let functions = platform.functions.len();
+            require_known(entry.function.0, functions, || field("function"), "a known function")?;
+            let (need, have) = (platform.function(entry.function), platform.node(entry.node));
+            let mut cores = have.cores;
+            cores -= state.used_cores(entry.node);
             require(
-                entry.function.index() < functions,
-                || field("function"),
-                entry.function.0,
-                "a known function",
+                entry.busy <= cores.milli / need.cores.milli,
+                || field("busy"),
+                format!("{} with {} each, while {cores} are free", entry.busy, need.cores),
+                "no more busy containers than the node has cores for",
+            )?;
+            let mut memory = have.memory;
+            memory -= state.used_memory(entry.node) + state.idle_memory(entry.node);
+            require(
+                entry.busy <= memory.mb / need.memory.mb,
+                || field("busy"),
+                format!("{} with {} each, while {memory} are free", entry.busy, need.memory),
+                "no more busy containers than the node has memory for",
             )?;
             for _ in 0..entry.busy {
-                let fits = state.fits(platform, entry.function, entry.node);
-                require(
-                    fits,
-                    || field("busy"),
-                    entry.busy,
-                    "no more busy containers than the node has room for",
-                )?;
                 state.start(platform, entry.function, entry.node, Container::New);
             }
-            let memory = u64::from(platform.function(entry.function).memory.mb) * u64::from(entry.idle)
-                + u64::from(state.idle_memory(entry.node).mb)
-                + u64::from(state.used_memory(entry.node).mb);
-            let room = memory <= u64::from(platform.node(entry.node).memory.mb);
-            require(room, || field("idle"), entry.idle, "no more containers than the node has memory for")?;
+            memory.mb -= entry.busy * need.memory.mb;
+            require(
+                entry.idle <= memory.mb / need.memory.mb,
+                || field("idle"),
+                format!("{} with {} each, while {memory} are free", entry.idle, need.memory),
+                "no more idle containers than the node has memory for",
+            )?;
             state.add_idle(platform, entry.function, entry.node, entry.idle);
         }
         Ok(state)

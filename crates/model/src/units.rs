@@ -261,7 +261,7 @@ impl<'de> Deserialize<'de> for Cores {
             // Decimal fractions are not exact in binary: 1e-9 is far below a thousandth and far above the rounding.
             Some(nearest) if (nearest.as_f64() - cores).abs() <= 1e-9 * cores.max(1.0) => Ok(nearest),
             _ => Err(de::Error::custom(format!(
-                "{cores} cores: expected a number from 0 to 4294967.295 with at most three decimals"
+                "{cores}: expected a number of cores from 0 to 4294967.295 with at most three decimals"
             ))),
         }
     }
@@ -280,7 +280,7 @@ impl<'de> Deserialize<'de> for Memory {
         match Memory::at_least(mb) {
             Some(memory) if memory.as_f64() == mb => Ok(memory),
             _ => Err(de::Error::custom(format!(
-                "{mb} MB of memory: expected a whole number from 0 to 4294967295"
+                "{mb}: expected a whole number of MB from 0 to 4294967295"
             ))),
         }
     }

@@ -9,7 +9,7 @@ use thiserror::Error;
 pub struct Invalid {
     /// Path of the field, such as `topology.nodes[3].cores`.
     pub field: String,
-    /// The offending value as it was given.
+    /// The offending value as it was given, and what one must know to see why it is wrong: `3 (there are 3, from 0)`.
     pub value: String,
     /// What would have been right.
     pub expected: &'static str,
@@ -23,6 +23,21 @@ pub(crate) fn require(
     expected: &'static str,
 ) -> Result<(), Invalid> {
     if ok { Ok(()) } else { Err(Invalid { field: field(), value: value.to_string(), expected }) }
+}
+
+/// `Ok` if `id` is the index of one of `count` things.
+pub(crate) fn require_known(
+    id: u32,
+    count: usize,
+    field: impl FnOnce() -> String,
+    expected: &'static str,
+) -> Result<(), Invalid> {
+    let value = match count {
+        0 => format!("{id} (there are none)"),
+        1 => format!("{id} (there is only 0)"),
+        _ => format!("{id} (there are {count}, from 0)"),
+    };
+    require((id as usize) < count, field, value, expected)
 }
 
 /// Whether a number is finite and above zero.

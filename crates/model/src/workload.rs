@@ -3,7 +3,7 @@
 use crate::ids::{FunctionId, NodeId, RequestId};
 use crate::platform::Platform;
 use crate::units::{CoreMilliseconds, Megabytes, Milliseconds, Time};
-use crate::validate::{Invalid, not_negative, positive, require};
+use crate::validate::{Invalid, not_negative, positive, require, require_known};
 use serde::{Deserialize, Serialize};
 
 /// One request k.
@@ -39,22 +39,16 @@ pub struct Workload {
 }
 
 impl Request {
-    /// Checks every field against the platform.
+    /// Checks every field against the platform; `index` is where the request stands in its list, for the message.
     ///
     /// # Errors
     /// The first field that makes no sense: an unknown function or node, a negative time.
-    pub fn validate(&self, platform: &Platform) -> Result<(), Invalid> {
-        let field = |name: &str| format!("requests[{}].{name}", self.id.0);
-        let known = |index: usize, count: usize| index < count;
+    pub fn validate(&self, index: usize, platform: &Platform) -> Result<(), Invalid> {
+        let field = |name: &str| format!("requests[{index}].{name}");
         let functions = platform.functions.len();
-        require(
-            known(self.function.index(), functions),
-            || field("function"),
-            self.function.0,
-            "a known function",
-        )?;
+        require_known(self.function.0, functions, || field("function"), "a known function")?;
         let nodes = platform.topology.nodes.len();
-        require(known(self.source.index(), nodes), || field("source"), self.source.0, "a known node")?;
+        require_known(self.source.0, nodes, || field("source"), "a known node")?;
         require(
             not_negative(self.arrival.0),
             || field("arrival_ms"),
@@ -83,7 +77,7 @@ impl Workload {
                 request.id.0,
                 "its index in order of arrival",
             )?;
-            request.validate(platform)?;
+            request.validate(index, platform)?;
             let sorted = last <= request.arrival;
             let field = || format!("requests[{index}].arrival_ms");
             require(sorted, field, request.arrival.0, "not to be before the request before it")?;
@@ -99,10 +93,25 @@ impl Workload {
 
     /// Puts every arrival onto a grid of `window`: what arrives in (g - window, g] is decided together at g, and its
     /// latency counts from g. A window of zero changes nothing. Afterwards ids are still in order of arrival.
+    ///
+    /// Window and arrivals are whole microseconds, or are rounded to them: in milliseconds no grid of, say, 0.1 would be
+    /// exact, and an arrival on it might move again. A window that rounds to zero changes nothing.
+    ///
+    /// ```
+    /// use scale_model::{Milliseconds, Workload};
+    /// # let workload = Workload { requests: vec![] };
+    /// let once = workload.windowed(Milliseconds(0.1));
+    /// assert_eq!(once.clone().windowed(Milliseconds(0.1)), once);
+    /// ```
     pub fn windowed(mut self, window: Milliseconds) -> Workload {
-        if window.0 > 0.0 {
+        // Whole numbers in an `f64`, so that what is not a number stays so for `validate` to find. Below 2^53 (285
+        // years) no quotient of two of them rounds to a whole number unless it is one, so `ceil` is right.
+        let microseconds = |ms: f64| (ms * 1000.0).round();
+        let window = microseconds(window.0);
+        if window > 0.0 {
             for request in &mut self.requests {
-                request.arrival = Time((request.arrival.0 / window.0).ceil() * window.0);
+                let end = (microseconds(request.arrival.0) / window).ceil() * window;
+                request.arrival = Time(end / 1000.0);
             }
         }
         self
