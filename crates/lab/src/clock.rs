@@ -1,7 +1,7 @@
 //! The one place that looks at a clock: how long decisions take. Simulated time never depends on it.
 
 use scale_model::{
-    BatchProblem, Budget, ClusterState, Decision, Outcome, Scheduler, Solution, SolveError, Solver,
+    BatchProblem, Budget, ClusterState, Decision, Outcome, Scheduler, Solution, SolveError, Solver, Time,
 };
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,16 @@ pub fn now() -> Instant {
 /// A scheduler or a solver with a stopwatch around every decision.
 pub struct Timed<'a, T: ?Sized> {
     inner: &'a mut T,
+    /// Decisions before this are not timed: they find cold caches and untrained branch predictors.
+    from: Time,
     /// One entry a request, nanoseconds. A solver's batch counts once for each request, with its time over their number.
     pub nanoseconds: Vec<f64>,
 }
 
 impl<'a, T: ?Sized> Timed<'a, T> {
     /// With the stopwatch at zero.
-    pub fn new(inner: &'a mut T) -> Timed<'a, T> {
-        Timed { inner, nanoseconds: Vec::new() }
+    pub fn new(inner: &'a mut T, from: Time) -> Timed<'a, T> {
+        Timed { inner, from, nanoseconds: Vec::new() }
     }
 }
 
@@ -29,7 +31,10 @@ impl Scheduler for Timed<'_, dyn Scheduler> {
     fn decide(&mut self, batch: &BatchProblem<'_>, state: &ClusterState, next: usize) -> Decision {
         let start = now();
         let decision = self.inner.decide(batch, state, next);
-        self.nanoseconds.push(start.elapsed().as_nanos() as f64);
+        let elapsed = start.elapsed();
+        if batch.now() >= self.from {
+            self.nanoseconds.push(elapsed.as_nanos() as f64);
+        }
         decision
     }
 
@@ -42,9 +47,12 @@ impl Solver for Timed<'_, dyn Solver> {
     fn solve(&mut self, problem: &BatchProblem<'_>, budget: &Budget) -> Result<Solution, SolveError> {
         let start = now();
         let solution = self.inner.solve(problem, budget);
-        let requests = problem.requests.len();
-        let each = start.elapsed().as_nanos() as f64 / requests as f64;
-        self.nanoseconds.extend(std::iter::repeat_n(each, requests));
+        let elapsed = start.elapsed();
+        if problem.now() >= self.from {
+            let requests = problem.requests.len();
+            let each = elapsed.as_nanos() as f64 / requests as f64;
+            self.nanoseconds.extend(std::iter::repeat_n(each, requests));
+        }
         solution
     }
 }

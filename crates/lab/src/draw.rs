@@ -45,6 +45,8 @@ pub struct Series {
     pub seeds: usize,
     /// Measured requests of all seeds.
     pub requests: u64,
+    /// Timed decisions of the seed that has the fewest.
+    pub decisions: u64,
     /// Latencies of all seeds.
     pub cdf: Cdf,
     /// Mean latency, over seeds.
@@ -73,6 +75,7 @@ pub fn series(records: &Records, sweep: &str, styles: &[Style]) -> Vec<Series> {
             style: style.clone(),
             seeds: cells().count(),
             requests: cells().map(|cell| cell.row.requests).sum(),
+            decisions: cells().map(|cell| cell.timing.decisions).min().unwrap_or(0),
             cdf: records.pooled_cdf(&style.algorithm, sweep),
             latency_ms_mean: estimate(&|cell| cell.row.latency_ms_mean),
             latency_ms_p50: estimate(&|cell| cell.row.latency_ms_p50),
@@ -128,6 +131,8 @@ pub struct Figure {
     pub name: &'static str,
     /// Its title.
     pub title: String,
+    /// How to read it, in a sentence or two.
+    pub reading: &'static str,
     /// What it shows, in words with the main numbers, for those who cannot see it.
     pub alt: String,
     scene: Scene,
@@ -161,6 +166,11 @@ pub enum DrawError {
 }
 
 impl Figure {
+    /// Its number, which is the second word of its name.
+    pub fn number(&self) -> &'static str {
+        self.name.split('-').nth(1).unwrap_or_default()
+    }
+
     /// The figure as an SVG document.
     pub fn svg(&self) -> Result<String, DrawError> {
         self.scene.svg(&self.title, &self.alt)
@@ -236,11 +246,11 @@ fn head(scene: &mut Scene, title: &str, caption: &Caption) -> f64 {
         scene.bold((MARGIN, y), &line, TEXT + 1.0, Align::Left, INK);
         y += 18.0;
     }
-    for source in [format!("experiment: {}", caption.experiment), format!("data: {}", caption.data)] {
-        for line in wrap(&source, SMALL, false, WIDTH - 2.0 * MARGIN) {
-            scene.text((MARGIN, y), &line, SMALL, Align::Left, FAINT);
-            y += 15.0;
-        }
+    // The data names its parts itself, as in `sites: EUA; trace: Huawei`.
+    let source = format!("experiment: {}; {}", caption.experiment, caption.data);
+    for line in wrap(&source, SMALL, false, WIDTH - 2.0 * MARGIN) {
+        scene.text((MARGIN, y), &line, SMALL, Align::Left, FAINT);
+        y += 15.0;
     }
     y + 6.0
 }
@@ -256,7 +266,7 @@ fn foot(scene: &mut Scene, notes: &[String], mut y: f64) {
     scene.height = y - 15.0 + 8.0 + MARGIN;
 }
 
-/// How much was measured: `10 seeds with 60 000 requests each`.
+/// How much was measured: `10 seeds with 60 000 measured requests each`.
 fn extent(series: &[Series]) -> String {
     let seeds = range(series.iter().map(|s| s.seeds as u64));
     let each = range(series.iter().map(|s| s.requests / (s.seeds as u64).max(1)));

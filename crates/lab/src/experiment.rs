@@ -148,6 +148,13 @@ impl Experiment {
         for (index, seed) in experiment.seeds.iter().enumerate() {
             ensure!(!experiment.seeds[..index].contains(seed), "seeds[{index}]: {seed} stands there twice");
         }
+        for (index, figure) in experiment.figures.iter().enumerate() {
+            let name = figure.name();
+            ensure!(
+                !experiment.figures[..index].contains(figure),
+                "figures[{index}]: {name:?} stands there twice"
+            );
+        }
         experiment.scenarios()?;
         Ok(experiment)
     }
@@ -161,6 +168,14 @@ impl Experiment {
             return Ok(vec![(String::new(), self.scenario.clone())]);
         };
         ensure!(!sweep.values.is_empty(), "sweep.values: expected at least one");
+        for (index, value) in sweep.values.iter().enumerate() {
+            ensure!(value.is_finite(), "sweep.values[{index}]: {value}: expected a finite number");
+            // Two points of one label would be one record, written twice.
+            ensure!(
+                !sweep.values[..index].contains(value),
+                "sweep.values[{index}]: {value} stands there twice"
+            );
+        }
         let varied = sweep.values.iter().map(|&value| {
             let label = format!("{}={value}", sweep.parameter);
             let scenario =

@@ -10,7 +10,8 @@ use scale_lab::{datasets, measure, record};
 use scale_model::linear::LinearProgram;
 use scale_model::{BatchProblem, Decision, Instance, OneByOne, Outcome, Seed, Solution, Solver, evaluate};
 use scale_sim::{Observer, Policy, simulate};
-use std::io::IsTerminal;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -109,6 +110,9 @@ struct SimulateArgs {
     /// Seed of the workload.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Check the simulator's invariants after every batch: capacities, conservation, clock, one state a container.
+    #[arg(long)]
+    verify: bool,
 }
 
 #[derive(Args)]
@@ -161,10 +165,29 @@ fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // `scale solve ... | head` has seen enough.
+            let broken_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+            if error.downcast_ref().is_some_and(broken_pipe) {
+                return ExitCode::SUCCESS;
+            }
+            eprintln!("error: {}", message(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and its causes, each once: many errors of ours repeat their cause in their own words.
+fn message(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        let cause = cause.trim_end();
+        if text.is_empty() || !text.ends_with(cause) {
+            let colon = if text.is_empty() { "" } else { ": " };
+            text = format!("{text}{colon}{cause}");
+        }
+    }
+    text
 }
 
 fn run(command: Command) -> Result<()> {
@@ -175,9 +198,10 @@ fn run(command: Command) -> Result<()> {
             reproduce::reproduce(&Reproduce { figures, quick, out: out.clone(), threads: threads.count() })?;
             golden.map_or(Ok(()), |golden| compare(&golden, &out, Some(1e-9)))
         }
-        Command::Measure(ExperimentArgs { experiment, out, threads }) => {
-            let experiment = load(&experiment)?;
-            let records = measure::measure(&experiment, &out, threads.count())?;
+        Command::Measure(ExperimentArgs { experiment: name, out, threads }) => {
+            let experiment = load(&name)?;
+            let measured = || measure::measure(&experiment, &experiment.build()?, &out, threads.count());
+            let records = measured().with_context(|| name.clone())?;
             println!(
                 "{} cells below {}",
                 records.cells.len(),
@@ -216,13 +240,14 @@ fn load(name: &str) -> Result<Experiment> {
 }
 
 fn list() -> Result<()> {
-    println!("Algorithms:");
+    let mut out = io::stdout().lock();
+    writeln!(out, "Algorithms:")?;
     for entry in ROSTER {
-        println!("  {:<20} {}", entry.name, entry.about);
+        writeln!(out, "  {:<20} {}", entry.name, entry.about)?;
     }
-    println!("\nBuilt-in experiments:");
+    writeln!(out, "\nBuilt-in experiments:")?;
     for (name, text) in reproduce::BUILT_IN {
-        println!("  {name:<20} {}", Experiment::parse(text)?.question);
+        writeln!(out, "  {name:<20} {}", Experiment::parse(text)?.question)?;
     }
     Ok(())
 }
@@ -243,7 +268,7 @@ fn compare(golden: &Path, out: &Path, tolerance: Option<f64>) -> Result<()> {
 /// The only scenario of an experiment without a sweep, else its first.
 fn first_point(name: &str) -> Result<(Experiment, Built)> {
     let experiment = load(name)?;
-    let built = experiment.scenarios()?.swap_remove(0).1.build()?;
+    let built = experiment.scenarios()?.swap_remove(0).1.build().with_context(|| name.to_string())?;
     Ok((experiment, built))
 }
 
@@ -252,7 +277,7 @@ fn simulate_one(arguments: &SimulateArgs) -> Result<()> {
     let (_, built) = first_point(&arguments.experiment)?;
     let generated = built.workload(arguments.seed)?;
     let start = scale_lab::clock::now();
-    let played = measure::play(&built, &generated, entry, arguments.seed)?;
+    let played = measure::play(&built, &generated, entry, arguments.seed, arguments.verify)?;
     let wall = start.elapsed();
     println!("{}\n{}", built.data, played.text());
     println!(
@@ -319,15 +344,17 @@ fn solve(arguments: &SolveArgs) -> Result<()> {
     let entry = roster::find(&arguments.solver).map_err(|error| anyhow!(error))?;
     let file = arguments.instance.display();
     let text = std::fs::read_to_string(&arguments.instance).with_context(|| format!("{file}"))?;
-    let instance = Instance::from_json(&text).with_context(|| format!("{file}"))?;
+    // Some editors write a byte order mark.
+    let instance = Instance::from_json(text.strip_prefix('\u{feff}').unwrap_or(&text))
+        .with_context(|| format!("{file}"))?;
     let problem = instance.problem();
     let solution = match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
         Algorithm::Scheduler(scheduler) => OneByOne(Boxed(scheduler)).solve(&problem, &Default::default()),
         Algorithm::Solver(mut solver, budget) => solver.solve(&problem, &budget),
     }?;
     match arguments.format {
-        Format::Json => println!("{}", serde_json::to_string_pretty(&solution.placement)?),
-        Format::Table => print_solution(&problem, &solution),
+        Format::Json => writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&solution.placement)?)?,
+        Format::Table => write!(io::stdout(), "{}", table(&problem, &solution))?,
     }
     Ok(())
 }
@@ -346,9 +373,12 @@ impl scale_model::Scheduler for Boxed {
     }
 }
 
-fn print_solution(problem: &BatchProblem<'_>, solution: &Solution) {
+/// A solution for people.
+fn table(problem: &BatchProblem<'_>, solution: &Solution) -> String {
     let evaluation = evaluate(problem, &solution.placement);
-    println!("request  node  container  cold_ms  comp_ms  comm_ms  wait_ms  total_ms  slo_ms");
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "request  node  container  cold_ms  comp_ms  comm_ms  wait_ms  total_ms  slo_ms");
     let rows = problem.requests.iter().zip(&solution.placement.decisions).zip(&evaluation.latencies);
     for ((request, decision), latency) in rows {
         let (node, container) = match decision {
@@ -357,7 +387,8 @@ fn print_solution(problem: &BatchProblem<'_>, solution: &Solution) {
             }
             Decision::Defer => ("-".into(), "deferred".into()),
         };
-        println!(
+        let _ = writeln!(
+            text,
             "{:>7}  {node:>4}  {container:<9}  {:>7.2}  {:>7.2}  {:>7.2}  {:>7.2}  {:>8.2}  {:>6.1}",
             request.id.0,
             latency.cold.0,
@@ -368,7 +399,8 @@ fn print_solution(problem: &BatchProblem<'_>, solution: &Solution) {
             request.slo.0
         );
     }
-    println!(
+    let _ = writeln!(
+        text,
         "objective {:.3} ms, {} late, {} deferred; bound {}; {:?}, stopped: {:?}",
         solution.objective,
         evaluation.late,
@@ -377,4 +409,5 @@ fn print_solution(problem: &BatchProblem<'_>, solution: &Solution) {
         solution.proof,
         solution.stop
     );
+    text
 }

@@ -25,38 +25,18 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Plays what is not recorded yet, and returns all records of the experiment in canonical order.
+/// Plays what is not recorded yet at the points of an experiment (see [`Experiment::build`]), and returns all records of
+/// the experiment in canonical order.
 ///
 /// # Errors
 /// An experiment that makes no sense, records that cannot be written, or an algorithm that breaks a rule: then
 /// nothing is recorded of that cell.
-pub fn measure(experiment: &Experiment, out: &Path, threads: usize) -> Result<Records> {
+pub fn measure(experiment: &Experiment, points: &[Point], out: &Path, threads: usize) -> Result<Records> {
     ensure!(threads > 0, "threads: 0: expected at least 1");
     let build = Build::of_this_program()?;
-    let points = experiment.build()?;
     forget_other_builds(out, experiment, &build)?;
-    let groups: Vec<Group> = points
-        .iter()
-        .flat_map(|point| {
-            experiment.seeds.iter().map(|&seed| Group { point, seed, generated: OnceLock::new() })
-        })
-        .collect();
-    let mut jobs = Vec::new();
-    for group in &groups {
-        for name in &experiment.algorithms {
-            let entry = roster::find(name).map_err(|error| anyhow!(error))?;
-            let key = Key {
-                experiment: experiment.name.clone(),
-                scenario: group.point.built.hash.clone(),
-                algorithm: entry.name.into(),
-                parameters: entry.parameters.into(),
-                sweep: group.point.label.clone(),
-                seed: group.seed,
-                data: group.point.built.data.clone(),
-            };
-            jobs.push(Job { group, entry, key });
-        }
-    }
+    let groups = groups(experiment, points);
+    let jobs = jobs(experiment, &groups)?;
 
     let progress = Progress::new(&format!("{}: play", experiment.name), jobs.len());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
@@ -82,7 +62,7 @@ pub fn measure(experiment: &Experiment, out: &Path, threads: usize) -> Result<Re
 
     let progress = Progress::new(&format!("{}: time", experiment.name), jobs.len());
     for (job, cell) in jobs.iter().zip(&mut cells) {
-        if cell.timing.decision_us_mean.is_none() && experiment.timing_requests > 0 {
+        if cell.timing.wall_s.is_none() && experiment.timing_requests > 0 {
             job.time(cell, experiment.timing_requests).with_context(|| job.name())?;
             record::save(out, cell)?;
         }
@@ -92,6 +72,39 @@ pub fn measure(experiment: &Experiment, out: &Path, threads: usize) -> Result<Re
     let records = Records::new(cells);
     record::write_tables(out, &records)?;
     Ok(records)
+}
+
+/// The keys of all cells of an experiment: records with other keys belong to an older version of it.
+///
+/// # Errors
+/// An algorithm that is not in the roster.
+pub fn keys(experiment: &Experiment, points: &[Point]) -> Result<Vec<Key>> {
+    Ok(jobs(experiment, &groups(experiment, points))?.into_iter().map(|job| job.key).collect())
+}
+
+fn groups<'a>(experiment: &Experiment, points: &'a [Point]) -> Vec<Group<'a>> {
+    let group = |point, &seed: &u64| Group { point, seed, generated: OnceLock::new() };
+    points.iter().flat_map(|point| experiment.seeds.iter().map(move |seed| group(point, seed))).collect()
+}
+
+fn jobs<'a>(experiment: &Experiment, groups: &'a [Group<'a>]) -> Result<Vec<Job<'a>>> {
+    let mut jobs = Vec::new();
+    for group in groups {
+        for name in &experiment.algorithms {
+            let entry = roster::find(name).map_err(|error| anyhow!(error))?;
+            let key = Key {
+                experiment: experiment.name.clone(),
+                scenario: group.point.built.hash.clone(),
+                algorithm: entry.name.into(),
+                parameters: entry.parameters.into(),
+                sweep: group.point.label.clone(),
+                seed: group.seed,
+                data: group.point.built.data.clone(),
+            };
+            jobs.push(Job { group, entry, key });
+        }
+    }
+    Ok(jobs)
 }
 
 /// One seed at one sweep point: all algorithms play the same requests.
@@ -124,7 +137,7 @@ impl Job<'_> {
     fn play(&self, build: &Build) -> Result<Cell> {
         let built = &self.group.point.built;
         let generated = self.group.generated()?;
-        let played = play(built, generated, self.entry, self.group.seed)?;
+        let played = play(built, generated, self.entry, self.group.seed, false)?;
         Ok(played.into_cell(&self.key, built, build))
     }
 
@@ -136,9 +149,6 @@ impl Job<'_> {
         let mut nanoseconds =
             time(&built.platform, &head, &built.sim(*warmup_until), self.entry, self.group.seed)?;
         let wall = start.elapsed();
-        // The first decisions find cold caches and untrained branch predictors: the warm-up is not counted here either.
-        let warm = head.requests.iter().filter(|request| request.arrival < *warmup_until).count();
-        nanoseconds.drain(..warm.min(nanoseconds.len()));
         nanoseconds.sort_by(f64::total_cmp);
         let microseconds = |value: Option<f64>| value.map(|nanoseconds| nanoseconds / 1000.0);
         cell.timing = TimingRow {
@@ -176,14 +186,14 @@ pub struct Played {
     memory_mb: f64,
 }
 
-/// Plays one cell, and lets the judge look at every batch.
+/// Plays one cell, and lets the judge look at every batch. With `verify` the simulator checks its own invariants too.
 ///
 /// # Errors
 /// If the algorithm breaks a rule, or the simulator disagrees with the closed form.
-pub fn play(built: &Built, generated: &Generated, entry: &Entry, seed: u64) -> Result<Played> {
+pub fn play(built: &Built, generated: &Generated, entry: &Entry, seed: u64, verify: bool) -> Result<Played> {
     let Generated { workload, warmup_until, .. } = generated;
     let mut witness = Witness::default();
-    let config = built.sim(*warmup_until);
+    let config = SimConfig { verify, ..built.sim(*warmup_until) };
     let summary = run(&built.platform, workload, &config, entry, seed, &mut witness)?;
     if let Some(objection) = witness.objection {
         bail!("{objection}");
@@ -222,7 +232,7 @@ fn run(
     }
 }
 
-/// Nanoseconds of every decision.
+/// Nanoseconds of every decision after the warm-up.
 fn time(
     platform: &Platform,
     workload: &Workload,
@@ -232,12 +242,12 @@ fn time(
 ) -> Result<Vec<f64>> {
     match algorithm(entry, seed) {
         Algorithm::Scheduler(mut scheduler) => {
-            let mut timed = Timed::new(scheduler.as_mut() as &mut dyn Scheduler);
+            let mut timed = Timed::new(scheduler.as_mut() as &mut dyn Scheduler, config.warmup_until);
             simulate(platform, workload, config, Policy::Scheduler(&mut timed), &mut ())?;
             Ok(timed.nanoseconds)
         }
         Algorithm::Solver(mut solver, budget) => {
-            let mut timed = Timed::new(solver.as_mut() as &mut dyn Solver);
+            let mut timed = Timed::new(solver.as_mut() as &mut dyn Solver, config.warmup_until);
             simulate(platform, workload, config, Policy::Solver(&mut timed, budget), &mut ())?;
             Ok(timed.nanoseconds)
         }
@@ -448,7 +458,7 @@ impl Progress {
                 bar.inc(1);
             }
             // About twenty lines in all, and the last one always.
-            None if done == self.total || done % self.total.div_ceil(20) == 0 => {
+            None if done == self.total || done.is_multiple_of(self.total.div_ceil(20)) => {
                 tracing::info!("{} {done}/{}: {what}", self.name, self.total);
             }
             None => {}

@@ -990,11 +990,11 @@ pub(crate) mod tests {
             assert!(got.contains(wanted), "{got}\n{wanted}");
         };
         check(
-            &|f| edit(&f.row, ",4,3,1,0,", ",4,x,1,0,"),
+            &|f| edit(&f.row, ",4,3,1,", ",4,x,1,"),
             "a_seed1.csv, line 2, column `finished`: found `x`, expected",
         );
         check(
-            &|f| edit(&f.row, ",4,3,1,0,", ",4,2,1,0,"),
+            &|f| edit(&f.row, ",4,3,1,", ",4,2,1,"),
             "column `requests`: found `4`, expected finished + rejected",
         );
         check(

@@ -2,7 +2,7 @@
 
 use crate::draw::{self, Caption, MapNode, Style};
 use crate::experiment::{Experiment, Figure, Point};
-use crate::measure::measure;
+use crate::measure::{self, measure};
 use crate::record::{self, Records};
 use crate::report::{self, Block, Parameter, ReportInput};
 use crate::roster::ROSTER;
@@ -43,30 +43,30 @@ pub struct Reproduce {
 pub fn reproduce(options: &Reproduce) -> Result<()> {
     let names: &[&str] = if options.quick { &["quick"] } else { &["paper", "burst"] };
     let mut blocks = Vec::new();
+    let mut cells = Vec::new();
     let mut introduction = String::new();
     for (index, name) in names.iter().enumerate() {
         let text = built_in(name).ok_or_else(|| anyhow!("{name} is not built in"))?;
         let experiment = Experiment::parse(text)?;
-        let records = measure(&experiment, &options.out, options.threads)?;
+        let points = experiment.build()?;
+        let records = measure(&experiment, &points, &options.out, options.threads)?;
         let folder = if index == 0 { options.out.clone() } else { options.out.join(name) };
-        let figures = draw_records(&experiment, &options.figures, &records, &folder)?;
+        let figures = draw_records(&experiment, &points, &options.figures, &records, &folder)?;
         for (_, paths) in &figures {
             tracing::info!("{}", paths[0].with_extension("{svg,png}").display());
         }
+        cells.extend(records.cells);
         let quick = if options.quick { " --quick" } else { "" };
         let command = format!("cargo xtask reproduce{quick}");
-        let points = experiment.build()?;
         let figure_folder = if index == 0 { "." } else { name };
         blocks.push(block(&experiment, &points, figures, figure_folder, &command));
         if index == 0 {
-            introduction = format!(
-                "The evaluation of \"Scale: Deep Reinforcement Learning for Container Scheduling in Serverless Edge \
-                 Computing\" (arXiv:2605.15704v1, section V), made again by simulation. Data: {}.",
-                points.first().map_or("", |point| &point.built.data)
-            );
+            introduction = "The evaluation of \"Scale: Deep Reinforcement Learning for Container Scheduling in Serverless Edge \
+                            Computing\" (arXiv:2605.15704v1, section V), made again by simulation."
+                .into();
         }
     }
-    let records = record::collect(&options.out)?;
+    let records = Records::new(cells);
     let input = ReportInput {
         title: "Scale: reproduction report".into(),
         introduction: vec![introduction],
@@ -87,8 +87,9 @@ pub fn reproduce(options: &Reproduce) -> Result<()> {
 /// # Errors
 /// If there are no records, or nothing to draw.
 pub fn draw(experiment: &Experiment, figures: &[Figure], out: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
-    let records = recorded(experiment, out)?;
-    let drawn = draw_records(experiment, figures, &records, folder)?;
+    let points = experiment.build()?;
+    let records = recorded(experiment, &points, out)?;
+    let drawn = draw_records(experiment, &points, figures, &records, folder)?;
     Ok(drawn.into_iter().flat_map(|(_, paths)| paths).collect())
 }
 
@@ -103,12 +104,13 @@ pub fn report(
     folder: &Path,
     command: &str,
 ) -> Result<Vec<PathBuf>> {
-    let records = recorded(experiment, out)?;
-    let drawn = draw_records(experiment, figures, &records, folder)?;
+    let points = experiment.build()?;
+    let records = recorded(experiment, &points, out)?;
+    let drawn = draw_records(experiment, &points, figures, &records, folder)?;
     let input = ReportInput {
         title: experiment.title.clone(),
         introduction: vec![experiment.question.clone()],
-        blocks: vec![block(experiment, &experiment.build()?, drawn, ".", command)],
+        blocks: vec![block(experiment, &points, drawn, ".", command)],
         styles: styles(),
         yardstick: "greedy-latency".into(),
         notes: notes(),
@@ -116,13 +118,17 @@ pub fn report(
     Ok(report::render(&input, &records)?.write(folder)?.to_vec())
 }
 
-fn recorded(experiment: &Experiment, out: &Path) -> Result<Records> {
+fn recorded(experiment: &Experiment, points: &[Point], out: &Path) -> Result<Records> {
     let folder = out.join("records").join(&experiment.name);
-    let nothing =
-        || format!("{}: no records: run `scale measure {}` first", folder.display(), experiment.name);
-    ensure!(folder.exists(), nothing());
-    let records = record::collect(out)?.of_experiment(&experiment.name);
-    ensure!(!records.cells.is_empty(), nothing());
+    let wanted = measure::keys(experiment, points)?;
+    let records =
+        if folder.exists() { record::collect(out)?.select(&wanted) } else { Records::new(Vec::new()) };
+    let (found, all) = (records.cells.len(), wanted.len());
+    ensure!(
+        found == all,
+        "{}: {found} of {all} cells of this version of the experiment are recorded: run `scale measure` first",
+        folder.display()
+    );
     Ok(records)
 }
 
@@ -142,11 +148,11 @@ type Drawn = Vec<(draw::Figure, [PathBuf; 2])>;
 /// Figures at the first point of a sweep.
 fn draw_records(
     experiment: &Experiment,
+    points: &[Point],
     wanted: &[Figure],
     records: &Records,
     folder: &Path,
 ) -> Result<Drawn> {
-    let points = experiment.build()?;
     let Point { label, built } = points.first().ok_or_else(|| anyhow!("no scenario"))?;
     let at = if label.is_empty() { String::new() } else { format!(", {label}") };
     let caption = Caption { experiment: format!("{}{at}", experiment.name), data: built.data.clone() };

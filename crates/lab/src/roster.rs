@@ -97,7 +97,7 @@ pub const ROSTER: &[Entry] = &[
     Entry {
         name: "hermod",
         label: "Hermod",
-        color: (120, 94, 240),
+        color: (51, 34, 136),
         about: "packs onto busy nodes, warm before cold; the least loaded once all are full",
         parameters: "",
         make: |_| scheduler(Hermod),
@@ -105,7 +105,7 @@ pub const ROSTER: &[Entry] = &[
     Entry {
         name: "least-loaded",
         label: "Least loaded",
-        color: (140, 86, 75),
+        color: (136, 34, 85),
         about: "the least loaded node that fits, warm before cold",
         parameters: "",
         make: |_| scheduler(LeastLoaded),
@@ -121,7 +121,7 @@ pub const ROSTER: &[Entry] = &[
     Entry {
         name: "round-robin",
         label: "Round robin",
-        color: (188, 167, 34),
+        color: (194, 178, 26),
         about: "the next node in turn that fits",
         parameters: "",
         make: |_| scheduler(RoundRobin::default()),
@@ -129,7 +129,7 @@ pub const ROSTER: &[Entry] = &[
     Entry {
         name: "random-feasible",
         label: "Random",
-        color: (60, 60, 60),
+        color: (140, 90, 43),
         about: "a node drawn evenly from those that fit",
         parameters: "",
         make: |seed| scheduler(RandomFeasible::new(seed)),

@@ -50,7 +50,7 @@ pub enum Sites {
     Embedded,
     /// As many sites as wanted, made by the rule of the embedded default.
     Rule(u32),
-    /// 1,464 sites made by rule over the metropolitan area.
+    /// The 1,464 sites of the metropolitan area where they are found, else as many made by rule.
     Metro,
 }
 
@@ -111,12 +111,18 @@ impl Scenario {
         self.cluster.validate()?;
         let seed = Seed(self.platform_seed);
         let (sites, sites_data) = self.sites(seed.derive("sites", 0))?;
-        let topology =
-            scale_topology::build(&sites, &self.hardware, &self.links, seed.derive("hardware", 0))?;
-        let catalogue = catalogue(&self.functions, seed.derive("functions", 0))?;
+        let topology = scale_topology::build(&sites, &self.hardware, &self.links, seed.derive("hardware", 0))
+            .context("scenario")?;
+        let catalogue =
+            catalogue(&self.functions, seed.derive("functions", 0)).context("scenario.functions")?;
         let (counts, trace_data) = self.counts(&catalogue, seed.derive("trace", 0))?;
         let platform = Platform { topology, functions: catalogue.functions.clone() };
         platform.validate()?;
+        let too_large = platform.function_ids().filter(|&id| !platform.can_ever_run(id)).count();
+        if too_large > 0 {
+            let functions = platform.functions.len();
+            tracing::warn!("{too_large} of {functions} functions fit no node: their requests are rejected");
+        }
         let data = format!("sites: {sites_data}; trace: {trace_data}");
         let hash = hash(&(self, &data))?;
         Ok(Built { scenario: self.clone(), platform, catalogue, counts, data, hash })
@@ -141,13 +147,21 @@ impl Scenario {
             Sites::Embedded => Ok((rule::embedded(&melbourne), "embedded default (made by rule)")),
             Sites::Rule(0) => bail!("scenario.sites: rule = 0: expected at least one site"),
             Sites::Rule(nodes) => Ok((rule::sites(&melbourne, nodes as usize, seed), "made by rule")),
-            Sites::Metro => Ok((rule::embedded(&Area::MELBOURNE_METRO), "metro (made by rule)")),
+            Sites::Metro => {
+                if let Some(file) = datasets::locate("eua-metro") {
+                    let (sites, report) = eua::read_centers(&file)?;
+                    tracing::info!("{}: {report}", file.display());
+                    return Ok((sites, "EUA metro"));
+                }
+                Ok((rule::embedded(&Area::MELBOURNE_METRO), "metro (made by rule)"))
+            }
         }
     }
 
     fn counts(&self, catalogue: &Catalogue, seed: Seed) -> Result<(MinuteCounts, String)> {
-        let days = self.arrivals.days()?;
-        let mut counts = synthetic_counts(&self.generator, catalogue, days.clone(), seed)?;
+        let days = self.arrivals.days().context("scenario.arrivals")?;
+        let mut counts =
+            synthetic_counts(&self.generator, catalogue, days.clone(), seed).context("scenario.generator")?;
         let synthetic = "synthetic (calibrated generator)".to_string();
         let folder = match self.trace {
             Trace::Synthetic => return Ok((counts, synthetic)),
@@ -177,7 +191,8 @@ impl Built {
     pub fn workload(&self, seed: u64) -> Result<Generated> {
         let seed = Seed(seed).derive("workload", 0);
         let arrivals = &self.scenario.arrivals;
-        let mut generated = generate(arrivals, &self.counts, &self.catalogue, &self.platform, seed)?;
+        let mut generated = generate(arrivals, &self.counts, &self.catalogue, &self.platform, seed)
+            .context("scenario.arrivals")?;
         // The simulator measures from an instant on, and the warm-up ends with its last window: the next one begins.
         let day = |request: &&Request| request.arrival > generated.warmup_until;
         if let Some(first) = generated.workload.requests.iter().find(day) {

@@ -193,7 +193,12 @@ impl Topology {
         for (index, node) in self.nodes.iter().enumerate() {
             let field = |name: &str| format!("topology.nodes[{index}] ({}).{name}", node.name);
             let Position { latitude, longitude } = node.position;
-            require(latitude.abs() <= 90.0, || field("position.latitude_deg"), latitude, "degrees from -90 to 90")?;
+            require(
+                latitude.abs() <= 90.0,
+                || field("position.latitude_deg"),
+                latitude,
+                "degrees from -90 to 90",
+            )?;
             require(
                 longitude.abs() <= 180.0,
                 || field("position.longitude_deg"),

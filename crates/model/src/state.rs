@@ -254,16 +254,15 @@ impl StateFile {
             let functions = platform.functions.len();
             require_known(entry.function.0, functions, || field("function"), "a known function")?;
             let (need, have) = (platform.function(entry.function), platform.node(entry.node));
-            let mut cores = have.cores;
-            cores -= state.used_cores(entry.node);
+            let cores = Cores { milli: have.cores.milli - state.used_cores(entry.node).milli };
             require(
                 entry.busy <= cores.milli / need.cores.milli,
                 || field("busy"),
                 format!("{} with {} each, while {cores} are free", entry.busy, need.cores),
                 "no more busy containers than the node has cores for",
             )?;
-            let mut memory = have.memory;
-            memory -= state.used_memory(entry.node) + state.idle_memory(entry.node);
+            let held = state.used_memory(entry.node) + state.idle_memory(entry.node);
+            let mut memory = Memory { mb: have.memory.mb - held.mb };
             require(
                 entry.busy <= memory.mb / need.memory.mb,
                 || field("busy"),

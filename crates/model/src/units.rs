@@ -279,9 +279,7 @@ impl<'de> Deserialize<'de> for Memory {
         let mb = f64::deserialize(deserializer)?;
         match Memory::at_least(mb) {
             Some(memory) if memory.as_f64() == mb => Ok(memory),
-            _ => Err(de::Error::custom(format!(
-                "{mb}: expected a whole number of MB from 0 to 4294967295"
-            ))),
+            _ => Err(de::Error::custom(format!("{mb}: expected a whole number of MB from 0 to 4294967295"))),
         }
     }
 }

@@ -1,5 +1,7 @@
-//! Decisions a second of whole runs, one thread: 125 nodes, 200 functions, about 100,000 requests; in windows of 50 ms
-//! with some 60 requests each, and with every request a batch of its own. `cargo bench -p scale-sim`
+//! Requests a second of whole runs, one thread: 125 nodes, 200 functions. First 100,000 requests at a low load, in
+//! windows of 50 ms with some 60 requests each, and with every request a batch of its own. Then a medium load that comes
+//! in waves, so that some are deferred, and one above the capacity, where most of the time goes into those that wait.
+//! `cargo bench -p scale-sim`
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};
@@ -15,7 +17,8 @@ use std::time::Duration;
 
 const NODES: usize = 125;
 const FUNCTIONS: u32 = 200;
-const REQUESTS: u32 = 100_000;
+/// What a request takes about, as measured at the low load: 140 ms of computation, transfers and cold starts.
+const SERVICE_MS: f64 = 200.0;
 /// Sixty in 50 ms.
 const GAP_MS: f64 = 50.0 / 60.0;
 
@@ -45,8 +48,17 @@ fn platform(rng: &mut ChaCha8Rng) -> Platform {
     Platform { topology: Topology { nodes, links }, functions }
 }
 
-/// Functions by Zipf with exponent 1, 40 to 240 ms of computation each.
-fn workload(platform: &Platform, rng: &mut ChaCha8Rng) -> Workload {
+/// The mean time between two requests, by Zipf as in [`workload`], that need this part of all cores.
+fn gap_ms(platform: &Platform, load: f64) -> f64 {
+    let weights = (1..=FUNCTIONS).map(|rank| 1.0 / f64::from(rank));
+    let cores = weights.clone().zip(&platform.functions).map(|(weight, f)| weight * f.cores.as_f64());
+    let work = cores.sum::<f64>() / weights.sum::<f64>() * SERVICE_MS;
+    work / (load * platform.topology.total_cores())
+}
+
+/// Functions by Zipf with exponent 1, 40 to 240 ms of computation each. In one second of five requests come `peak` times
+/// as often as on the average.
+fn workload(platform: &Platform, count: u32, gap_ms: f64, peak: f64, rng: &mut ChaCha8Rng) -> Workload {
     let sums: Vec<f64> = (1..=FUNCTIONS)
         .scan(0.0, |sum, rank| {
             *sum += 1.0 / f64::from(rank);
@@ -55,9 +67,10 @@ fn workload(platform: &Platform, rng: &mut ChaCha8Rng) -> Workload {
         .collect();
     let all = *sums.last().expect("functions");
     let mut now = 0.0;
-    let requests = (0..REQUESTS)
+    let requests = (0..count)
         .map(|id| {
-            now += -(1.0 - rng.random::<f64>()).ln() * GAP_MS;
+            let rate = if now % 5000.0 < 1000.0 { peak } else { (5.0 - peak) / 4.0 };
+            now += -(1.0 - rng.random::<f64>()).ln() * gap_ms / rate;
             let draw = rng.random::<f64>() * all;
             let function = FunctionId(sums.partition_point(|&sum| sum < draw) as u32);
             let lasts = rng.random_range(40.0..240.0);
@@ -80,17 +93,25 @@ type Make = fn() -> Box<dyn Scheduler>;
 fn runs(criterion: &mut Criterion) {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let platform = platform(&mut rng);
-    let workload = workload(&platform, &mut rng);
-    let config = SimConfig {
+    let low = workload(&platform, 100_000, GAP_MS, 1.0, &mut rng);
+    let medium = workload(&platform, 100_000, gap_ms(&platform, 0.65), 1.6, &mut rng);
+    let high = workload(&platform, 20_000, gap_ms(&platform, 1.1), 1.0, &mut rng);
+    let config = |patience| SimConfig {
         keep_alive: Milliseconds(60_000.0),
-        patience: None,
+        patience,
         warmup_until: Time(0.0),
         objective: Objective::ELASTIC,
         verify: false,
     };
     let schedulers: [(&str, Make); 2] =
         [("warm-first-fit", || Box::new(WarmFirstFit)), ("greedy-latency", || Box::new(GreedyLatency))];
-    for (window, name) in [(50.0, "simulate 50 ms"), (0.0, "simulate 0 ms")] {
+    let cases = [
+        ("simulate 50 ms", &low, 50.0, config(None)),
+        ("simulate 0 ms", &low, 0.0, config(None)),
+        ("simulate load 0.65", &medium, 50.0, config(None)),
+        ("simulate load 1.1", &high, 50.0, config(Some(Milliseconds(5000.0)))),
+    ];
+    for (name, workload, window, config) in cases {
         let workload = workload.clone().windowed(Milliseconds(window));
         let mut group = criterion.benchmark_group(name);
         group.sampling_mode(SamplingMode::Flat).sample_size(10).measurement_time(Duration::from_secs(3));
@@ -103,16 +124,17 @@ fn runs(criterion: &mut Criterion) {
             };
             let summary = run();
             println!(
-                "{name}: {} batches, {} decisions, {} deferred, load {:.2}, {} cold, {} evicted, mean {:?}",
+                "{name}: {} batches, {} decisions, {} deferred, {:?} rejected, load {:.2}, {} cold, {} evicted, mean {:?}",
                 summary.batches,
                 summary.decisions,
                 summary.deferrals,
+                summary.rejected,
                 summary.busy_core_ms / (summary.span.0 * platform.topology.total_cores()),
                 summary.cold_starts,
                 summary.evictions,
                 summary.latency_mean(),
             );
-            group.throughput(Throughput::Elements(summary.decisions));
+            group.throughput(Throughput::Elements(summary.offered));
             group.bench_function(BenchmarkId::from_parameter(name), |bencher| bencher.iter(run));
         }
         group.finish();

@@ -6,21 +6,23 @@ use std::collections::VecDeque;
 /// A scheduler that follows placements made elsewhere, one a batch, and defers whatever comes after them.
 pub struct Replay {
     placements: VecDeque<Placement>,
+    /// That of the batch at hand.
+    current: Placement,
 }
 
 impl Replay {
     /// Follows one placement a batch.
     pub fn new(placements: impl IntoIterator<Item = Placement>) -> Replay {
-        Replay { placements: placements.into_iter().collect() }
+        Replay { placements: placements.into_iter().collect(), current: Placement { decisions: Vec::new() } }
     }
 }
 
 impl Scheduler for Replay {
-    fn decide(&mut self, batch: &BatchProblem<'_>, _state: &ClusterState, next: usize) -> Decision {
-        let decision = self.placements.front().and_then(|placement| placement.decisions.get(next).copied());
-        if next + 1 == batch.requests.len() {
-            self.placements.pop_front();
+    fn decide(&mut self, _batch: &BatchProblem<'_>, _state: &ClusterState, next: usize) -> Decision {
+        // The last request of a batch may not be asked for, as no node has room; the first always is.
+        if next == 0 {
+            self.current = self.placements.pop_front().unwrap_or(Placement { decisions: Vec::new() });
         }
-        decision.unwrap_or(Decision::Defer)
+        self.current.decisions.get(next).copied().unwrap_or(Decision::Defer)
     }
 }

@@ -104,6 +104,11 @@ impl SimConfig {
     }
 }
 
+/// How many containers are busy.
+fn running(platform: &Platform, state: &ClusterState) -> u64 {
+    platform.node_ids().map(|node| u64::from(state.running(node))).sum()
+}
+
 /// Between batches, busy and idle containers together fit on every node.
 fn room_for_idle(platform: &Platform, state: &ClusterState) -> Result<(), Invalid> {
     for node in platform.node_ids() {
@@ -213,6 +218,8 @@ pub struct Simulation<'a> {
     pool: IdlePool,
     completions: BinaryHeap<Reverse<Completion>>,
     started: u64,
+    /// Containers of the given state that are busy for ever.
+    stuck: u64,
     /// In order of arrival.
     waiting: Vec<Request>,
     room: Room,
@@ -277,6 +284,7 @@ impl<'a> Simulation<'a> {
                 }
             }
         }
+        let stuck = running(platform, &state);
         let last_arrival = workload.requests.last().map_or(config.warmup_until, |request| request.arrival);
         let span = (last_arrival - config.warmup_until).0.max(0.0);
         Ok(Simulation {
@@ -289,6 +297,7 @@ impl<'a> Simulation<'a> {
             pool,
             completions: BinaryHeap::new(),
             started: 0,
+            stuck,
             waiting: Vec::new(),
             room: Room::new(platform),
             batch: Vec::new(),
@@ -343,6 +352,9 @@ impl<'a> Simulation<'a> {
 
     /// Whether some node still has room for the next request of the batch. If not, there is nothing to decide: it is
     /// deferred.
+    ///
+    /// # Panics
+    /// If every request of the batch is decided.
     #[inline]
     pub fn has_room(&mut self) -> bool {
         let function = self.batch[self.outcomes.len()].function;
@@ -359,6 +371,9 @@ impl<'a> Simulation<'a> {
     ///
     /// # Errors
     /// [`SimError::Decision`] if the decision is not allowed; the request is then still undecided.
+    ///
+    /// # Panics
+    /// If every request of the batch is decided.
     #[inline]
     pub fn apply(&mut self, decision: Decision) -> Result<(), SimError> {
         let request = self.batch[self.outcomes.len()];
@@ -591,7 +606,7 @@ impl<'a> Simulation<'a> {
         request.arrival >= self.config.warmup_until
     }
 
-    /// Requests conserved, capacities kept, counts in step with the pool.
+    /// Requests conserved and in order, capacities kept, counts in step with what they count.
     fn verify(&self) -> Result<(), SimError> {
         let time = self.before.time;
         let broken = |what: String| Err(SimError::Invariant { time, what });
@@ -627,12 +642,28 @@ impl<'a> Simulation<'a> {
         if idle != self.pool.len() {
             return broken(format!("{idle} idle containers counted, {} in the pool", self.pool.len()));
         }
-        match self.completions.peek() {
-            Some(Reverse(next)) if next.time < time => {
-                broken(format!("a completion at {} is late", next.time))
-            }
-            _ => Ok(()),
+        let busy = running(self.platform, &self.current);
+        let ending = self.completions.len() as u64;
+        if busy != ending + self.stuck {
+            return broken(format!("{busy} containers are busy, {ending} end and {} never do", self.stuck));
         }
+        if let Some(Reverse(next)) = self.completions.peek()
+            && next.time < time
+        {
+            return broken(format!("a completion at {} is late", next.time));
+        }
+        if let Some(pair) = self.waiting.windows(2).find(|pair| pair[0].id >= pair[1].id) {
+            return broken(format!("{} waits before {}", pair[0].id, pair[1].id));
+        }
+        // Who has arrived just now may be deferred once, however short the patience.
+        let patient = |request: &&Request| {
+            let patience = self.config.patience.unwrap_or(Milliseconds(f64::INFINITY));
+            request.arrival == time || time - request.arrival < patience
+        };
+        if let Some(request) = self.waiting.iter().find(|request| !patient(request)) {
+            return broken(format!("{} has lost patience and still waits", request.id));
+        }
+        self.room.verify(self.platform, &self.current, &self.waiting).or_else(broken)
     }
 }
 
@@ -666,8 +697,12 @@ impl Room {
         match *at {
             None => false,
             Some(node) if state.fits(platform, function, node) => true,
-            Some(_) => {
-                *at = platform.node_ids().find(|&node| state.fits(platform, function, node));
+            Some(NodeId(full)) => {
+                // On from there: many rules fill the nodes from the first on, so those before it are full as well, and
+                // the first that is not would be the next to fill.
+                let nodes = platform.topology.nodes.len() as u32;
+                let mut others = (full + 1..nodes).chain(0..full).map(NodeId);
+                *at = others.find(|&node| state.fits(platform, function, node));
                 self.lacking += usize::from(at.is_none());
                 at.is_some()
             }
@@ -692,5 +727,24 @@ impl Room {
                 self.lacking -= 1;
             }
         }
+    }
+
+    /// What is remembered is true.
+    fn verify(&self, platform: &Platform, state: &ClusterState, waiting: &[Request]) -> Result<(), String> {
+        let mut counts = vec![0; self.waiting.len()];
+        waiting.iter().for_each(|request| counts[request.function.index()] += 1);
+        if counts != self.waiting {
+            return Err(format!("{:?} requests wait by function, counted as {:?}", counts, self.waiting));
+        }
+        let lacking = self.at.iter().filter(|at| at.is_none()).count();
+        if lacking != self.lacking {
+            return Err(format!("{lacking} functions have no room, counted as {}", self.lacking));
+        }
+        for function in platform.function_ids().filter(|function| self.at[function.index()].is_none()) {
+            if let Some(node) = platform.node_ids().find(|&node| state.fits(platform, function, node)) {
+                return Err(format!("{function} is said to have no room, and {node} has some"));
+            }
+        }
+        Ok(())
     }
 }

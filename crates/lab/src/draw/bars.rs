@@ -11,6 +11,7 @@ pub(super) fn percentiles(series: &[Series], caption: &Caption) -> Result<Figure
         name: "figure-3-p50-p99",
         title: "P50 and P99 of the end-to-end latency",
         axis: "end-to-end latency (ms)",
+        reading: "Half of the requests are not slower than P50, all but one in a hundred not slower than P99: shorter is better.",
         legend: &[("P50", Fill::Full), ("P99", Fill::Light)],
         write: |value| format!("{value:.0}"),
         rows: rows.collect(),
@@ -33,9 +34,10 @@ pub(super) fn violations(series: &[Series], caption: &Caption) -> Result<Figure,
         name: "figure-4-slo-violations",
         title: "SLO violation rate",
         axis: "requests that miss their SLO (%)",
+        reading: "The share of the requests that took longer than their SLO allows or were rejected: shorter is better.",
         legend: &[],
         write: |value| {
-            if value < 9.995 { format!("{value:.2} %") } else { format!("{value:.1} %") }
+            if value < 99.995 { format!("{value:.2} %") } else { format!("{value:.0} %") }
         },
         rows: rows.collect(),
     };
@@ -57,6 +59,7 @@ struct Chart<'a> {
     name: &'static str,
     title: &'a str,
     axis: &'a str,
+    reading: &'static str,
     legend: &'a [(&'a str, Fill)],
     write: fn(f64) -> String,
     /// The bars of each series.
@@ -115,7 +118,7 @@ impl Chart<'_> {
         }
         foot(&mut scene, &notes, bottom + 52.0);
         let alt = format!("{}: {}.", self.title, series.iter().map(words).collect::<Vec<_>>().join("; "));
-        Ok(Figure { name: self.name, title: self.title.to_string(), alt, scene })
+        Ok(Figure { name: self.name, title: self.title.to_string(), reading: self.reading, alt, scene })
     }
 
     #[allow(clippy::too_many_arguments)]

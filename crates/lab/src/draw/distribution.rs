@@ -67,7 +67,8 @@ pub(super) fn figure(series: &[Series], slo_ms: (f64, f64), caption: &Caption) -
     let means: Vec<String> = ordered.iter().map(|s| text(s)).collect();
     let alt =
         format!("Cumulative distribution of the latency. Means in ms, ascending: {}.", means.join("; "));
-    Ok(Figure { name, title, alt, scene })
+    let reading = "How large a share of the requests is not slower than a latency: the higher and the further left a curve, the better.";
+    Ok(Figure { name, title, reading, alt, scene })
 }
 
 /// Far enough for the tails of most, but not so far that one overloaded algorithm squeezes all others together.

@@ -67,7 +67,8 @@ pub(super) fn figure(
         number(east.round()),
         number(north.round())
     );
-    Ok(Figure { name, title, alt, scene })
+    let reading = "Where the nodes stand; shape and colour tell the type, which is clock rate and memory.";
+    Ok(Figure { name, title, reading, alt, scene })
 }
 
 fn color(node_type: usize) -> super::Rgb {

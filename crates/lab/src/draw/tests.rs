@@ -45,6 +45,7 @@ fn fake(count: usize, seeds: usize) -> Vec<Series> {
             },
             seeds,
             requests: 60_000 * seeds as u64,
+            decisions: 20_000,
             cdf,
             latency_ms_mean: estimate(mean, 3.0),
             latency_ms_p50: estimate(mean - 4.0, 4.0),
@@ -124,6 +125,22 @@ fn no_text_leaves_the_page() {
             assert!(outside.is_empty(), "{} with {count} series: {outside:?}", figure.name);
         }
     }
+}
+
+#[test]
+fn every_algorithm_of_the_roster_has_its_own_colour_of_the_palette() {
+    let mut seen = Vec::new();
+    for entry in crate::roster::ROSTER {
+        assert!(PALETTE.contains(&entry.color), "{}: {:?} is not in the palette", entry.name, entry.color);
+        assert!(!seen.contains(&entry.color), "{}: {:?} is taken", entry.name, entry.color);
+        seen.push(entry.color);
+    }
+}
+
+#[test]
+fn figures_have_the_numbers_of_the_paper() {
+    let numbers: Vec<&str> = all_figures(3, 10).iter().map(Figure::number).collect();
+    assert_eq!(numbers, ["1", "2", "3", "4", "5"]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Figure 5: the decision time a request.
 
-use super::axis::{self, Axis};
+use super::axis::{self, Axis, number};
 use super::marker::marker;
 use super::scene::{Align, FAINT, INK, Point, Rgb, SMALL, Scene, WIDTH};
-use super::{Caption, DrawError, Figure, MARGIN, Series, extent, foot, head, label_width};
+use super::{Caption, DrawError, Figure, MARGIN, Series, foot, head, label_width, range};
 use crate::stats::Estimate;
 
 pub(super) fn figure(series: &[Series], caption: &Caption) -> Result<Figure, DrawError> {
@@ -47,9 +47,12 @@ pub(super) fn figure(series: &[Series], caption: &Caption) -> Result<Figure, Dra
         scene.text((right + 8.0, y), &text, SMALL, Align::Left, INK);
     }
     scene.line(vec![(left, top), (left, bottom)], 1.0, INK);
+    let seeds = range(series.iter().map(|s| s.seeds as u64));
+    let decisions = number(series.iter().map(|s| s.decisions).min().unwrap_or(0) as f64);
     let notes = [format!(
-        "Means over {}. One cell at a time; a batch solver's time is shared by its requests.",
-        extent(series)
+        "Means over {seeds} {} with at least {decisions} timed decisions each. One cell at a time; a batch solver's time is \
+         shared by its requests.",
+        if seeds == "1" { "seed" } else { "seeds" }
     )];
     foot(&mut scene, &notes, bottom + 52.0);
 
@@ -65,7 +68,9 @@ pub(super) fn figure(series: &[Series], caption: &Caption) -> Result<Figure, Dra
     };
     let all = series.iter().map(words).collect::<Vec<_>>().join("; ");
     let alt = format!("Decision time per request on a logarithmic axis; mean, P50, P99: {all}.");
-    Ok(Figure { name, title, alt, scene })
+    let reading = "From the median (marker) to the slowest but one in a hundred (end of the line), and the mean (pointer): further left \
+                   is faster, and the axis is logarithmic.";
+    Ok(Figure { name, title, reading, alt, scene })
 }
 
 fn row(scene: &mut Scene, x: &Axis, y: f64, series: &Series) {

@@ -11,15 +11,15 @@ pub(super) enum Piece {
     List(Vec<String>),
     Commands(Vec<String>),
     Table(Table),
-    /// A figure, and the folder of its file as seen from the page.
-    Figure(Figure, String),
+    /// Figures with their captions, and the folder of their files as seen from the page.
+    Figures(Vec<(Figure, String)>, String),
 }
 
 /// A table; in HTML its columns can be sorted.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) caption: String,
-    pub(super) header: Vec<&'static str>,
+    pub(super) header: Vec<String>,
     pub(super) rows: Vec<Vec<Value>>,
 }
 
@@ -63,8 +63,11 @@ pub(super) fn markdown(pieces: &[Piece]) -> String {
                 let _ = writeln!(page, "```sh\n{}\n```\n", commands.join("\n"));
             }
             Piece::Table(table) => markdown_table(&mut page, table),
-            Piece::Figure(figure, folder) => {
-                let _ = writeln!(page, "![{}]({folder}/{}.svg)\n", plain(&figure.alt), figure.name);
+            Piece::Figures(figures, folder) => {
+                for (figure, caption) in figures {
+                    let _ = writeln!(page, "![{}]({folder}/{}.svg)\n", plain(&figure.alt), figure.name);
+                    let _ = writeln!(page, "{}\n", plain(caption));
+                }
             }
         }
     }
@@ -105,9 +108,14 @@ fn plain(text: &str) -> String {
 
 /// The page as one HTML file that needs nothing else.
 pub(super) fn html(title: &str, pieces: &[Piece]) -> Result<String, DrawError> {
-    let mut body = String::new();
+    let (mut body, mut contents) = (String::new(), Vec::new());
     for piece in pieces {
         match piece {
+            Piece::Heading(2, text) => {
+                let id = contents.len() + 1;
+                contents.push(format!("<a href=\"#part-{id}\">{}</a>", escape(text)));
+                let _ = writeln!(body, "<h2 id=\"part-{id}\">{}</h2>", escape(text));
+            }
             Piece::Heading(level, text) => {
                 let _ = writeln!(body, "<h{level}>{}</h{level}>", escape(text));
             }
@@ -123,13 +131,13 @@ pub(super) fn html(title: &str, pieces: &[Piece]) -> Result<String, DrawError> {
                 let _ = writeln!(body, "<pre><code>{}</code></pre>", escape(&commands.join("\n")));
             }
             Piece::Table(table) => html_table(&mut body, table),
-            Piece::Figure(figure, _) => {
-                let caption = escape(&figure.title);
-                let _ = writeln!(
-                    body,
-                    "<figure>\n{}<figcaption>{caption}</figcaption>\n</figure>",
-                    figure.svg()?
-                );
+            Piece::Figures(figures, _) => {
+                body.push_str("<div class=\"figures\">\n");
+                for (figure, caption) in figures {
+                    let (svg, caption) = (figure.svg()?, escape(caption));
+                    let _ = writeln!(body, "<figure>\n{svg}<figcaption>{caption}</figcaption>\n</figure>");
+                }
+                body.push_str("</div>\n");
             }
         }
     }
@@ -139,35 +147,49 @@ pub(super) fn html(title: &str, pieces: &[Piece]) -> Result<String, DrawError> {
          <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n",
         escape(title)
     );
-    Ok(format!("{head}<body>\n<main>\n{body}</main>\n<script>\n{SORT}</script>\n</body>\n</html>\n"))
+    let contents = if contents.len() > 1 {
+        format!("<nav aria-label=\"Contents\">{}</nav>\n", contents.join(" "))
+    } else {
+        String::new()
+    };
+    Ok(format!(
+        "{head}<body>\n{contents}<main>\n{body}</main>\n<script>\n{SORT}</script>\n</body>\n</html>\n"
+    ))
 }
 
 fn html_table(body: &mut String, table: &Table) {
-    let class = |column: usize| {
-        if is_numeric(table, column) { " class=\"number\"" } else { "" }
+    let caption = escape(&table.caption);
+    // Short enough to stand on one printed page.
+    let short = if table.rows.len() <= 30 { " short" } else { "" };
+    let class = |column: usize, text: &str| match text.chars().count() {
+        _ if is_numeric(table, column) => " class=\"number\"",
+        LONG.. => " class=\"long\"",
+        _ => "",
     };
     let _ = writeln!(
         body,
-        "<div class=\"wide\" tabindex=\"0\">\n<table>\n<caption>{}</caption>",
-        escape(&table.caption)
+        "<div class=\"wide{short}\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\n<table>\n\
+         <caption><span>{caption}</span></caption>"
     );
     body.push_str("<thead><tr>");
     for (column, title) in table.header.iter().enumerate() {
-        let title = escape(title);
-        let _ =
-            write!(body, "<th scope=\"col\"{}><button type=\"button\">{title}</button></th>", class(column));
+        let (class, title) = (class(column, ""), escape(title));
+        let _ = write!(body, "<th scope=\"col\"{class}><button type=\"button\">{title}</button></th>");
     }
     body.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
         body.push_str("<tr>");
         for (column, value) in row.iter().enumerate() {
             let sort = value.number.map_or(String::new(), |number| format!(" data-sort=\"{number}\""));
-            let _ = write!(body, "<td{}{sort}>{}</td>", class(column), escape(&value.text));
+            let _ = write!(body, "<td{}{sort}>{}</td>", class(column, &value.text), escape(&value.text));
         }
         body.push_str("</tr>\n");
     }
     body.push_str("</tbody>\n</table>\n</div>\n");
 }
+
+/// Characters from which on a text of a table may break into lines.
+const LONG: usize = 48;
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; --ink: #1a1a1a; --faint: #595959; --page: #ffffff; --line: #d8d8d8; --band: #f4f4f1; }
@@ -175,32 +197,50 @@ const STYLE: &str = "\
   :root { --ink: #e8e8e8; --faint: #b0b0b0; --page: #16181b; --line: #3b3f45; --band: #202327; }
 }
 body { margin: 0; background: var(--page); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 1rem; }
+main, nav { max-width: 76rem; margin: 0 auto; padding: 1rem; }
+nav { padding-bottom: 0; }
+nav a { display: inline-block; margin: .2rem 1rem .2rem 0; color: inherit; }
 h1, h2, h3 { line-height: 1.2; margin: 2rem 0 .6rem; overflow-wrap: anywhere; }
 p, li { max-width: 45rem; overflow-wrap: anywhere; }
 pre { overflow-x: auto; padding: .6rem .8rem; background: var(--band); border: 1px solid var(--line); border-radius: 4px; }
-figure { display: inline-block; vertical-align: top; box-sizing: border-box; width: 30rem; max-width: 100%; margin: 0 .6rem 1rem 0; }
-figure svg { width: 100%; height: auto; background: #ffffff; border: 1px solid var(--line); border-radius: 4px; }
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 28rem), 1fr)); gap: 1rem; align-items: start; margin: 1rem 0; }
+figure { margin: 0; }
+figure svg { box-sizing: border-box; width: 100%; height: auto; background: #ffffff; border: 1px solid var(--line); border-radius: 4px; }
 figcaption { color: var(--faint); font-size: .9rem; }
 .wide { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--faint); padding-bottom: .3rem; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-.number { text-align: right; white-space: nowrap; }
-td:first-child { white-space: nowrap; }
-tbody tr:nth-child(even) { background: var(--band); }
+caption span { position: sticky; left: 0; display: inline-block; max-width: min(45rem, calc(100vw - 2rem)); }
+th, td { padding: .25rem .35rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+th { vertical-align: bottom; }
+td { white-space: nowrap; }
+td.long { white-space: normal; min-width: 16rem; }
+.number { text-align: right; }
+tbody tr:nth-child(odd) > * { background: var(--page); }
+tbody tr:nth-child(even) > * { background: var(--band); }
+th:first-child, td:first-child { position: sticky; left: 0; z-index: 1; background: var(--page); }
 th button { all: unset; cursor: pointer; font-weight: 600; }
+th button:hover { text-decoration: underline; }
+th button::after { content: '\\00a0\\2195'; color: var(--faint); font-weight: 400; }
 th button:focus-visible { outline: 2px solid; }
-th[aria-sort=ascending] button::after { content: ' \\25B2'; }
-th[aria-sort=descending] button::after { content: ' \\25BC'; }
+th[aria-sort=ascending] button::after { content: '\\00a0\\25B2'; }
+th[aria-sort=descending] button::after { content: '\\00a0\\25BC'; }
 @media print {
   :root { --ink: #000000; --faint: #333333; --page: #ffffff; --line: #999999; --band: #ffffff; }
   main { max-width: none; padding: 0; }
+  nav, th button::after { display: none; }
   .wide { overflow: visible; }
-  table { font-size: 7.5pt; }
+  table { font-size: 7pt; }
+  th, td { padding: .15rem .35rem; }
+  td.long { min-width: 0; }
+  th:first-child, td:first-child, caption span { position: static; }
+  caption span { max-width: none; }
+  body { font-size: 10pt; }
+  .short { break-inside: avoid; }
+  .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   figure, tr, pre { break-inside: avoid; }
+  caption { break-after: avoid; }
   h1, h2, h3 { break-after: avoid; }
-  figure { width: 48%; }
 }
 ";
 
@@ -213,7 +253,7 @@ for (const button of document.querySelectorAll('th button')) button.addEventList
   head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
   const key = row => row.cells[head.cellIndex], has = cell => 'sort' in cell.dataset;
   const numeric = [...body.rows].some(row => has(key(row)));
-  const compare = (a, b) => !numeric ? sign * a.textContent.localeCompare(b.textContent)
+  const compare = (a, b) => !numeric ? sign * a.textContent.localeCompare(b.textContent, 'en', { numeric: true })
     : has(a) && has(b) ? sign * (a.dataset.sort - b.dataset.sort) : has(b) - has(a);
   body.append(...[...body.rows].sort((a, b) => compare(key(a), key(b))));
 });
@@ -226,8 +266,11 @@ mod tests {
     #[test]
     fn texts_stay_texts() {
         let nasty = "a|b <script>alert('x')</script> & *c* `d` _e_ [f](g) \"h\"".to_string();
-        let table =
-            Table { caption: nasty.clone(), header: vec!["x"], rows: vec![vec![Value::text(nasty.clone())]] };
+        let table = Table {
+            caption: nasty.clone(),
+            header: vec!["x".to_string()],
+            rows: vec![vec![Value::text(nasty.clone())]],
+        };
         let pieces = [
             Piece::Heading(1, nasty.clone()),
             Piece::Paragraph(nasty.clone()),
@@ -248,7 +291,7 @@ mod tests {
     fn html_is_balanced_and_needs_nothing_else() {
         let table = Table {
             caption: "c".to_string(),
-            header: vec!["algorithm", "ms"],
+            header: vec!["algorithm".to_string(), "ms".to_string()],
             rows: vec![
                 vec![Value::text("a"), Value::number("1.5 [1, 2]", 1.5)],
                 vec![Value::text("b"), Value::text("n/a")],

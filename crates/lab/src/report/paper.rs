@@ -31,7 +31,7 @@ impl Quantity {
             Quantity::LatencyP95 => "P95 latency (ms)",
             Quantity::LatencyP99 => "P99 latency (ms)",
             Quantity::SloViolations => "SLO violations (%)",
-            Quantity::DecisionTime => "decision time per request (s)",
+            Quantity::DecisionTime => "decision time per request",
         }
     }
 

@@ -62,13 +62,13 @@ fn tables_say_mean_interval_and_difference() {
     assert_eq!(row[2], r"102.0 \[101.0, 103.0\]");
     assert_eq!(row[5], r"200.0 \[200.0, 200.0\]");
     // Seeds differ by 1 ms each, but the difference of every pair is -10 ms: no spread at all.
-    let difference = page.split("Against greedy-latency").nth(1).expect("the table");
+    let difference = page.split("Against The greedy-latency").nth(1).expect("the table");
     let row = table_row(difference, r"| The nearest \<rule\>");
     assert_eq!(row[1], r"-10.00 \[-10.00, -10.00\]");
     assert_eq!(row[3], r"0.000 \[0.000, 0.000\]");
     assert_eq!(row[4..], ["3", "lower"]);
     // An algorithm of the roster without records has no row, and no yardstick against itself.
-    assert!(!page.contains("hermod") && !difference.contains("The greedy-latency"));
+    assert!(!page.contains("hermod") && !difference.contains("| The greedy-latency"));
     assert!(!page.contains("The paper and ours") && !page.contains("NaN") && !page.contains("inf"));
 }
 
@@ -85,13 +85,13 @@ fn the_paper_stands_beside_ours_or_beside_nothing() {
     let mut all: Vec<Cell> = cells("scale", 2, 200.0).collect();
     let page = |all: &[Cell]| render(&input(true), &Records::new(all.to_vec())).expect("a report").markdown;
     let without = page(&all);
-    assert_eq!(table_row(&without, "| m-DQN | mean latency")[2..4], ["320.82", "not there yet"]);
+    assert_eq!(table_row(&without, "| m-DQN | mean latency")[2..4], ["320.82", "not measured"]);
     assert_eq!(table_row(&without, "| Scale | mean latency")[2..4], ["208.93", r"201.50 \[201.00, 202.00\]"]);
     assert_eq!(
         table_row(&without, "| Midaco, 50k to 200k | P50")[2..4],
-        ["188.42 to 199.71", "not there yet"]
+        ["188.42 to 199.71", "not measured"]
     );
-    assert_eq!(table_row(&without, "| Scale / Midaco, 200k | ratio of mean")[3], "not there yet");
+    assert_eq!(table_row(&without, "| Scale / Midaco, 200k | ratio of mean")[3], "not measured");
     assert!(without.contains("m-DQN does not fit itself"));
     for claim in CLAIMS {
         assert!(without.contains(claim.source));
@@ -101,7 +101,7 @@ fn the_paper_stands_beside_ours_or_beside_nothing() {
     let with = page(&all);
     assert_eq!(table_row(&with, "| Scale / Midaco, 200k | ratio of mean")[3], "1.248");
     assert_eq!(table_row(&with, "| Midaco, 50k to 200k | P50")[3], r"midaco-200k: 90.00 \[90.00, 90.00\]");
-    assert_eq!(table_row(&with, "| Scale / Midaco, 50k | decision time")[3], "not there yet");
+    assert_eq!(table_row(&with, "| Scale / Midaco, 50k | decision time")[3], "not measured");
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn nothing_measured_is_said() {
     for page in [&report.markdown, &report.html] {
         assert!(
             page.contains("Nothing is measured yet")
-                && page.contains("not there yet")
+                && page.contains("not measured")
                 && !page.contains("NaN")
         );
     }
@@ -148,10 +148,55 @@ fn figures_are_inside_the_page() {
     let report = render(&input, &records).expect("a report");
     assert!(report.markdown.contains("](figures/figure-4-slo-violations.svg)"));
     assert!(
-        report.html.contains("<svg width=\"480\"") && report.html.contains("<figcaption>SLO violation rate")
+        report.html.contains("<svg width=\"480\"")
+            && report.html.contains("<figcaption>Figure 4 (paper). SLO violation rate.")
     );
     // `SCALE_DRAW_TESTS=<folder>` keeps the page, to be looked at.
     if let Some(folder) = std::env::var_os("SCALE_DRAW_TESTS") {
         report.write(Path::new(&folder)).expect("written");
     }
+}
+
+#[test]
+fn the_summary_comes_from_the_records() {
+    let all =
+        cells("greedy-latency", 3, 100.0).chain(cells("nearest", 3, 90.0)).chain(cells("hermod", 3, 95.0));
+    let summary = |all: Vec<Cell>, compare| {
+        let page = render(&input(compare), &Records::new(all)).expect("a report").markdown;
+        page.split("## Summary").nth(1).map(|rest| rest.split("\n## ").next().unwrap_or_default().to_string())
+    };
+    let text = summary(all.collect(), true).expect("a summary");
+    for part in [
+        r"of 3 algorithms, The nearest \<rule\> has the lowest mean latency, 92.0 \[91.0, 93.0\] ms",
+        r"On the same 3 seeds, the mean latency of The nearest \<rule\> differs from that of The greedy-latency \<rule\> by \
+          -10.00 \[-10.00, -10.00\] ms (lower)",
+        "decides fastest, in",
+        "not measured here: Midaco, 50k; Midaco, 200k; Scale; m-DQN.",
+    ] {
+        let part = part.replace("\\\n          ", "");
+        assert!(text.contains(&part), "{part}: {text}");
+    }
+    // With the yardstick alone there is no difference, and without the paper no word about it.
+    let text = summary(cells("greedy-latency", 1, 100.0).collect(), false).expect("a summary");
+    assert!(
+        text.contains("of 1 algorithm, The") && !text.contains("differs") && !text.contains("paper's"),
+        "{text}"
+    );
+    assert_eq!(summary(Vec::new(), true), None);
+}
+
+#[test]
+fn decision_times_stand_beside_the_papers() {
+    let records = Records::new(cells("nearest", 2, 90.0).chain(cells("scale", 2, 90.0)).collect());
+    let page = render(&input(true), &records).expect("a report").markdown;
+    let table = page.split("Decision time per request on this machine").nth(1).expect("the table");
+    assert_eq!(table_row(table, r"| The nearest")[4], "not in the paper");
+    assert_eq!(table_row(table, r"| The scale")[4], "about 0.02 s");
+    assert_eq!(
+        table_row(table, "| Midaco, 200k (paper)")[1..],
+        ["not measured", "not measured", "not measured", "12.58 s"]
+    );
+    assert!(!table.contains("Scale (paper)"));
+    let page = render(&input(false), &records).expect("a report").markdown;
+    assert!(page.contains("| algorithm | mean (µs) | P50 (µs) | P99 (µs) |\n"));
 }

@@ -7,3 +7,4 @@ mod json;
 mod judge;
 mod linear;
 mod overflow;
+mod windows;

@@ -104,12 +104,14 @@ proptest! {
     ) {
         let (platform, mut workload, _) = rough(&tape, seed, 12);
         let now = Time(ragged(seed, 0, 1e6));
-        workload.requests.retain(|request| platform.can_ever_run(request.function));
-        let workload = crate::common::workload(workload.requests);
-        prop_assume!(!workload.requests.is_empty());
-        let mut workload = workload;
-        workload.requests.iter_mut().for_each(|request| request.arrival = now);
         let state = random_state(&platform, &tape, now);
+        // Whoever has no room is not put to anyone.
+        workload.requests.retain(|request| {
+            platform.node_ids().any(|node| state.fits(&platform, request.function, node))
+        });
+        prop_assume!(!workload.requests.is_empty());
+        workload.requests.iter_mut().for_each(|request| request.arrival = now);
+        let workload = crate::common::workload(workload.requests);
         let config = SimConfig { keep_alive: Milliseconds(1.0), ..CONFIG };
         let problem =
             BatchProblem { platform: &platform, state: &state, requests: &workload.requests, objective: config.objective };

@@ -99,10 +99,12 @@ pub(crate) fn allowed(batch: &BatchProblem<'_>, state: &ClusterState, next: usiz
 }
 
 /// The first node that allows it, an idle container before a new one there; none: waits.
+pub(crate) fn first_allowed(batch: &BatchProblem<'_>, state: &ClusterState, next: usize) -> Decision {
+    allowed(batch, state, next).first().copied().unwrap_or(Decision::Defer)
+}
+
 pub(crate) fn first_fit() -> impl Scheduler {
-    Rule(|batch: &BatchProblem<'_>, state: &ClusterState, next| {
-        allowed(batch, state, next).first().copied().unwrap_or(Decision::Defer)
-    })
+    Rule(first_allowed)
 }
 
 /// Everything that an observer is told, in order.
@@ -243,7 +245,9 @@ pub(crate) fn pick(seed: u64, n: u64, options: &[Decision], defer_percent: u64) 
 pub(crate) fn erratic(seed: u64, defer_percent: u64) -> impl Scheduler {
     let mut n = 0;
     Rule(move |batch: &BatchProblem<'_>, state: &ClusterState, next| {
-        n += 1;
-        pick(seed, n, &allowed(batch, state, next), defer_percent)
+        let options = allowed(batch, state, next);
+        // Not a choice: `OneByOne` asks although no node has room, the simulator does not.
+        n += u64::from(!options.is_empty());
+        pick(seed, n, &options, defer_percent)
     })
 }

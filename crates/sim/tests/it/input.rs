@@ -147,7 +147,7 @@ fn inputs_that_make_no_sense() {
         &good,
         &workload(vec![request(0.0, 1)]),
         &CONFIG,
-        "requests[0].function: 1: expected a known function",
+        "requests[0].function: 1 (there is only 0): expected a known function",
     );
     let nowhere = platform(vec![], vec![half()]);
     check(&nowhere, &arrivals(&[]), &CONFIG, "topology.nodes: 0: expected at least one node");
