@@ -1,1 +1,10 @@
-//! Tests that cross crates.
+//! Tests that cross crates, one module a question.
+
+mod closed_form;
+mod common;
+mod data;
+mod determinism;
+mod experiments;
+mod heuristics;
+mod optimum;
+mod statistics;

@@ -1,34 +1,31 @@
-//! Mixed-integer black-box optimisation, the paper's baseline "Midaco-solver": differential evolution and an ant-colony
-//! kernel under the oracle penalty method (Schlueter and Gerdts 2010).
+//! Mixed-integer evolutionary optimisation: the paper's baseline "Midaco-solver", and what the same idea can do when it
+//! may look at the problem.
 //!
-//! The search itself is not here yet. What is here is what it will search: [`Problem`], small enough to be implemented
-//! for problems that have nothing to do with scheduling.
+//! Two presets, both [`Solver`](scale_model::Solver)s, seeded, cancellable, anytime:
+//!
+//! - [`Midaco`], the faithful baseline: a black-box search over a vector of whole numbers. It knows bounds, objective
+//!   and residual. One evaluation is one evaluation of the whole vector.
+//! - [`Hybrid`], ours: the same operators on the encoding that the problem suggests, one or two requests at a time. One
+//!   evaluation is the exact value of one candidate, which costs O(1) instead of O(requests).
+//!
+//! # Reading order
+//! 1. [`problem`]: what a black box is. [`oracle`]: how objective and residual become one number.
+//! 2. [`midaco`]: the black-box search, generic over [`Problem`]. [`batch`]: a batch as a [`Problem`].
+//! 3. `ranks`: costs in whole numbers and the encoding by rank. `assignment`: the exact value of a move in O(1).
+//!    `start`: greedy and regret. [`hybrid`]: the search on top of them.
 
-/// A minimisation problem of which nothing is known but its bounds and its values.
-pub trait Problem {
-    /// The variables, in order.
-    fn variables(&self) -> &[Variable];
+mod assignment;
+pub mod batch;
+mod draw;
+pub mod hybrid;
+pub mod midaco;
+pub mod oracle;
+pub mod problem;
+mod ranks;
+mod start;
 
-    /// The value of a point, one coordinate a variable, each within its bounds and whole where it must be.
-    fn evaluate(&self, point: &[f64]) -> Value;
-}
-
-/// A variable.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Variable {
-    /// Least value.
-    pub lower: f64,
-    /// Largest value.
-    pub upper: f64,
-    /// Whether it takes whole values only.
-    pub integer: bool,
-}
-
-/// The value of a point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Value {
-    /// What is minimised.
-    pub objective: f64,
-    /// How much the constraints are broken, summed, in the objective's unit; 0 if the point is feasible.
-    pub residual: f64,
-}
+pub use batch::BlackBox;
+pub use hybrid::{Hybrid, HybridRun};
+pub use midaco::{Found, Midaco, Run, Settings, Step, minimise};
+pub use oracle::Oracle;
+pub use problem::{Problem, Value, Variable};

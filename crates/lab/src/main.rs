@@ -8,12 +8,16 @@ use scale_lab::roster::{self, Algorithm, ROSTER};
 use scale_lab::scenario::Built;
 use scale_lab::{datasets, measure, record};
 use scale_model::linear::LinearProgram;
-use scale_model::{BatchProblem, Decision, Instance, OneByOne, Outcome, Seed, Solution, Solver, evaluate};
+use scale_model::{
+    BatchProblem, Budget, Decision, Instance, OneByOne, Outcome, Proof, Seed, Slo, Solution, SolveError,
+    Solver, Stop, evaluate,
+};
 use scale_sim::{Observer, Policy, simulate};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// SLO-aware container scheduling for serverless edge computing: simulate, solve, compare.
 #[derive(Parser)]
@@ -40,6 +44,9 @@ enum Command {
     /// Writes one batch of an experiment to a file: JSON, MPS or LP.
     Export(ExportArgs),
     /// Decides one batch from a JSON file and prints the placement.
+    ///
+    /// The exit code is 0 if the placement is proved optimal (or within --gap), 3 if it is only allowed, 4 if there is
+    /// proved to be none, 5 if none was found; 1 is any other error.
     Solve(SolveArgs),
     /// Compares records with a golden table, timings aside.
     Compare {
@@ -137,15 +144,49 @@ struct ExportArgs {
 struct SolveArgs {
     /// A batch, as `scale export` writes it.
     instance: PathBuf,
-    /// A name from the roster.
+    /// A name from the roster; `midaco` and `hybrid` stand for their 200k versions.
     #[arg(long)]
     solver: String,
+    /// For `--solver milp`: the program as printed in the paper, or the compact one with the same optimum.
+    #[arg(long, value_enum)]
+    formulation: Option<Formulation>,
+    /// Stop once this relative gap is proved.
+    #[arg(long)]
+    gap: Option<f64>,
+    /// Stop after so many evaluations of the objective.
+    #[arg(long)]
+    evaluations: Option<u64>,
+    /// Stop after so many nodes of the branch-and-bound tree.
+    #[arg(long)]
+    nodes: Option<u64>,
+    /// Stop after this time, such as `10s` or `250ms`.
+    #[arg(long, value_parser = seconds)]
+    time_limit: Option<Duration>,
+    /// Every request is placed, and in time: constraints (5) and (8) as printed, whatever the file says.
+    #[arg(long)]
+    hard: bool,
     /// Seed of whatever the algorithm draws.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// How the placement is printed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Formulation {
+    Paper,
+    Compact,
+}
+
+/// Reads `10s` and `250ms`.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let (number, scale) = match text.strip_suffix("ms") {
+        Some(number) => (number, 1e-3),
+        None => (text.strip_suffix('s').unwrap_or(text), 1.0),
+    };
+    let value: f64 = number.parse().map_err(|_| format!("{text:?}: expected a time such as 10s or 250ms"))?;
+    Duration::try_from_secs_f64(value * scale).map_err(|error| format!("{text:?}: {error}"))
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -163,7 +204,7 @@ fn main() -> ExitCode {
         .with_ansi(std::io::stderr().is_terminal())
         .init();
     match run(Cli::parse().command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             // `scale solve ... | head` has seen enough.
             let broken_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
@@ -190,8 +231,8 @@ fn message(error: &anyhow::Error) -> String {
     text
 }
 
-fn run(command: Command) -> Result<()> {
-    match command {
+fn run(command: Command) -> Result<ExitCode> {
+    let done = match command {
         Command::List => list(),
         Command::Reproduce(ReproduceArgs { figures, quick, out, golden, threads }) => {
             let figures = if figures.is_empty() { Figure::ALL.to_vec() } else { figures };
@@ -226,10 +267,11 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Simulate(arguments) => simulate_one(&arguments),
         Command::Export(arguments) => export(&arguments),
-        Command::Solve(arguments) => solve(&arguments),
+        Command::Solve(arguments) => return solve(&arguments),
         Command::Compare { golden, out, tolerance } => compare(&golden, &out, tolerance),
         Command::Datasets { command } => datasets::run(&command),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 fn load(name: &str) -> Result<Experiment> {
@@ -340,23 +382,62 @@ fn export(arguments: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-fn solve(arguments: &SolveArgs) -> Result<()> {
-    let entry = roster::find(&arguments.solver).map_err(|error| anyhow!(error))?;
+/// Exit codes of `scale solve`, beside 0 for a placement that is proved optimal (or within `--gap`).
+mod exit {
+    pub(crate) const FEASIBLE: u8 = 3;
+    pub(crate) const INFEASIBLE: u8 = 4;
+    pub(crate) const NOTHING_FOUND: u8 = 5;
+}
+
+fn solve(arguments: &SolveArgs) -> Result<ExitCode> {
+    let name = match (arguments.solver.as_str(), arguments.formulation) {
+        ("midaco", None) => "midaco-200k",
+        ("hybrid", None) => "hybrid-200k",
+        ("milp", Some(Formulation::Paper)) => "milp-paper",
+        (name, None) | (name @ "milp", Some(Formulation::Compact)) => name,
+        (name, Some(_)) => bail!("--formulation belongs to --solver milp, not to {name}"),
+    };
+    let entry = roster::find(name).map_err(|error| anyhow!(error))?;
     let file = arguments.instance.display();
     let text = std::fs::read_to_string(&arguments.instance).with_context(|| format!("{file}"))?;
     // Some editors write a byte order mark.
-    let instance = Instance::from_json(text.strip_prefix('\u{feff}').unwrap_or(&text))
+    let mut instance = Instance::from_json(text.strip_prefix('\u{feff}').unwrap_or(&text))
         .with_context(|| format!("{file}"))?;
+    if arguments.hard {
+        instance.objective.slo = Slo::Hard;
+    }
+    let gap = arguments.gap.unwrap_or(0.0);
+    ensure!(gap >= 0.0 && gap.is_finite(), "--gap {gap}: expected a number of at least 0");
     let problem = instance.problem();
-    let solution = match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
-        Algorithm::Scheduler(scheduler) => OneByOne(Boxed(scheduler)).solve(&problem, &Default::default()),
-        Algorithm::Solver(mut solver, budget) => solver.solve(&problem, &budget),
-    }?;
+    let solved = match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
+        Algorithm::Scheduler(scheduler) => OneByOne(Boxed(scheduler)).solve(&problem, &Budget::default()),
+        Algorithm::Solver(mut solver, budget) => {
+            let SolveArgs { evaluations, nodes, time_limit, .. } = *arguments;
+            let budget = Budget {
+                evaluations: evaluations.or(budget.evaluations),
+                nodes: nodes.or(budget.nodes),
+                time_limit: time_limit.or(budget.time_limit),
+                relative_gap: gap,
+                ..budget
+            };
+            solver.solve(&problem, &budget)
+        }
+    };
+    let solution = match solved {
+        Ok(solution) => solution,
+        Err(error @ (SolveError::Infeasible { .. } | SolveError::NothingFound)) => {
+            eprintln!("{error}");
+            let infeasible = error != SolveError::NothingFound;
+            return Ok(ExitCode::from(if infeasible { exit::INFEASIBLE } else { exit::NOTHING_FOUND }));
+        }
+        Err(error) => return Err(error.into()),
+    };
     match arguments.format {
         Format::Json => writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&solution.placement)?)?,
         Format::Table => write!(io::stdout(), "{}", table(&problem, &solution))?,
     }
-    Ok(())
+    let proved = solution.proof == Proof::Optimal || (gap > 0.0 && solution.stop == Stop::Gap);
+    Ok(if proved { ExitCode::SUCCESS } else { ExitCode::from(exit::FEASIBLE) })
 }
 
 /// A boxed scheduler is a scheduler.
@@ -401,11 +482,17 @@ fn table(problem: &BatchProblem<'_>, solution: &Solution) -> String {
     }
     let _ = writeln!(
         text,
-        "objective {:.3} ms, {} late, {} deferred; bound {}; {:?}, stopped: {:?}",
+        "objective {:.3} ms, {} late, {} deferred; bound {}{}; {:?}, stopped: {:?}",
         solution.objective,
         evaluation.late,
         evaluation.deferred,
         solution.bound.map_or("none".into(), |bound| format!("{bound:.3} ms")),
+        solution.bound.map_or(String::new(), |bound| {
+            format!(
+                ", gap {:.4} %",
+                100.0 * (solution.objective - bound) / solution.objective.abs().max(1e-9)
+            )
+        }),
         solution.proof,
         solution.stop
     );

@@ -1,5 +1,6 @@
 //! The roster: every algorithm that an experiment may name, once. A new one is an entry here.
 
+use scale_evolve::{Hybrid, Midaco};
 use scale_heuristics::{
     GreedyLatency, GreedyRegret, Hermod, K8sDefault, LeastLoaded, Nearest, OpenWhiskSharding, PowerOfTwo,
     RandomFeasible, RoundRobin, WarmFirstFit,
@@ -50,17 +51,52 @@ pub const ROSTER: &[Entry] = &[
         make: |_| Algorithm::Solver(Box::new(GreedyRegret), Budget::default()),
     },
     Entry {
-        name: "milp-paper",
+        name: "milp",
         label: "Optimum (MILP)",
         color: (0, 0, 0),
+        about: "whole batch: Eqs. (4)-(8) in split form, solved to proven optimality by HiGHS",
+        parameters: "gap=0",
+        make: |_| milp(Formulation::Compact),
+    },
+    Entry {
+        name: "milp-paper",
+        label: "Optimum (MILP as printed)",
+        color: (68, 68, 68),
         about: "whole batch: Eqs. (4)-(8) as printed, solved to proven optimality by HiGHS",
         parameters: "gap=0",
-        make: |_| {
-            Algorithm::Solver(
-                Box::new(Milp { formulation: Formulation::Paper, random_seed: 0 }),
-                Budget::default(),
-            )
-        },
+        make: |_| milp(Formulation::Paper),
+    },
+    Entry {
+        name: "midaco-50k",
+        label: "Midaco, 50k",
+        color: (68, 170, 153),
+        about: "whole batch: black-box evolution with the oracle penalty, 50k evaluations",
+        parameters: "evaluations=50000",
+        make: |seed| evolution(Midaco { evaluations: 50_000, seed }),
+    },
+    Entry {
+        name: "midaco-100k",
+        label: "Midaco, 100k",
+        color: (204, 102, 119),
+        about: "whole batch: black-box evolution with the oracle penalty, 100k evaluations",
+        parameters: "evaluations=100000",
+        make: |seed| evolution(Midaco { evaluations: 100_000, seed }),
+    },
+    Entry {
+        name: "midaco-200k",
+        label: "Midaco, 200k",
+        color: (153, 153, 51),
+        about: "whole batch: black-box evolution with the oracle penalty, 200k evaluations",
+        parameters: "evaluations=200000",
+        make: |seed| evolution(Midaco { evaluations: 200_000, seed }),
+    },
+    Entry {
+        name: "hybrid-200k",
+        label: "Hybrid, 200k",
+        color: (170, 68, 153),
+        about: "whole batch: evolution by single moves from greedy starts, 200k evaluations",
+        parameters: "evaluations=200000",
+        make: |seed| evolution(Hybrid { evaluations: 200_000, seed }),
     },
     Entry {
         name: "nearest",
@@ -135,6 +171,14 @@ pub const ROSTER: &[Entry] = &[
         make: |seed| scheduler(RandomFeasible::new(seed)),
     },
 ];
+
+fn milp(formulation: Formulation) -> Algorithm {
+    Algorithm::Solver(Box::new(Milp { formulation, random_seed: 0 }), Budget::default())
+}
+
+fn evolution(solver: impl Solver + Send + 'static) -> Algorithm {
+    Algorithm::Solver(Box::new(solver), Budget::default())
+}
 
 fn scheduler(scheduler: impl Scheduler + Send + 'static) -> Algorithm {
     Algorithm::Scheduler(Box::new(scheduler))

@@ -109,6 +109,7 @@ impl Scenario {
             self.train_days
         );
         self.cluster.validate()?;
+        self.arrivals.validate().context("scenario.arrivals")?;
         let seed = Seed(self.platform_seed);
         let (sites, sites_data) = self.sites(seed.derive("sites", 0))?;
         let topology = scale_topology::build(&sites, &self.hardware, &self.links, seed.derive("hardware", 0))

@@ -259,8 +259,7 @@ pub fn solve_mps(text: &str, options: &HighsOptions) -> Result<MpsSolution, Milp
         // -1: it was no MIP.
         Err(_) => None,
     };
-    let feasible = highs.int_info(c"primal_solution_status")? == ffi::SOLUTION_STATUS_FEASIBLE;
-    let incumbent = if feasible { Some(highs.incumbent()?) } else { None };
+    let incumbent = if highs.has_solution()? { Some(highs.incumbent()?) } else { None };
     Ok(MpsSolution { status, incumbent, search })
 }
 

@@ -14,10 +14,23 @@
 //!
 //! # Reading order
 //! 1. [`paper`]: Eqs. (4)-(8), constraint by constraint, as a [`Solver`](scale_model::Solver).
-//! 2. [`highs`](mod@highs): any model in MPS format, through the C interface.
+//! 2. [`compact`]: the same optimum, much faster; the course of the search and what is proved.
+//! 3. `batch.rs`: the compact form of a batch, and what is left out of it.
+//! 4. [`bounds`]: capacity-free, LP (column generation) and Lagrangian bound.
+//! 5. `knapsack.rs`: the bound over patterns of a node, and the solutions found on the way.
+//! 6. `start.rs`: regret, annealing and descent.
+//! 7. [`highs`](mod@highs): any model in MPS format. `raw.rs`: the C interface, the only `unsafe` of the workspace.
 
+mod batch;
+pub mod bounds;
+pub mod compact;
 pub mod highs;
+mod knapsack;
+#[cfg(test)]
+mod oracle;
 pub mod paper;
+mod raw;
+mod start;
 
 pub use paper::{Formulation, Milp};
 

@@ -7,6 +7,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{NonNull, null, null_mut};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use highs_sys as ffi;
@@ -17,12 +18,55 @@ use crate::highs::{ColumnValue, HighsOptions, Incumbent, MilpError, ModelStatus}
 /// An instance of HiGHS, freed at the end.
 ///
 /// A raw pointer is neither `Send` nor `Sync`, so an instance stays on its thread.
-pub(crate) struct Highs(NonNull<c_void>);
+pub(crate) struct Highs {
+    pointer: NonNull<c_void>,
+    /// What the callback looks at; kept here because HiGHS has its address.
+    cancel: Option<Arc<AtomicBool>>,
+}
+
+/// Columns of a program: costs, bounds 0 and `upper`, and the nonzeros column by column.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Columns {
+    cost: Vec<f64>,
+    upper: Vec<f64>,
+    starts: Vec<HighsInt>,
+    rows: Vec<HighsInt>,
+    values: Vec<f64>,
+}
+
+impl Columns {
+    /// Adds a column with (row, coefficient) pairs.
+    pub(crate) fn push(&mut self, cost: f64, upper: f64, entries: impl IntoIterator<Item = (usize, f64)>) {
+        self.cost.push(cost);
+        self.upper.push(upper);
+        self.starts.push(self.rows.len() as HighsInt);
+        for (row, value) in entries {
+            self.rows.push(row as HighsInt);
+            self.values.push(value);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.cost.len()
+    }
+
+    /// What these values of the columns cost.
+    pub(crate) fn cost_of(&self, values: &[f64]) -> f64 {
+        self.cost.iter().zip(values).map(|(cost, value)| cost * value).sum()
+    }
+}
+
+/// Sides of the rows of a program.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rows {
+    pub(crate) lower: Vec<f64>,
+    pub(crate) upper: Vec<f64>,
+}
 
 impl Drop for Highs {
     fn drop(&mut self) {
         // SAFETY: the pointer comes from Highs_create, and nobody else has it.
-        unsafe { ffi::Highs_destroy(self.0.as_ptr()) }
+        unsafe { ffi::Highs_destroy(self.pointer.as_ptr()) }
     }
 }
 
@@ -30,7 +74,8 @@ impl Highs {
     pub(crate) fn new() -> Result<Highs, MilpError> {
         // SAFETY: no precondition.
         let pointer = unsafe { ffi::Highs_create() };
-        NonNull::new(pointer).map(Highs).ok_or(MilpError::Failed { call: "Highs_create" })
+        let pointer = NonNull::new(pointer).ok_or(MilpError::Failed { call: "Highs_create" })?;
+        Ok(Highs { pointer, cancel: None })
     }
 
     pub(crate) fn set(&mut self, options: &HighsOptions) -> Result<(), MilpError> {
@@ -51,8 +96,9 @@ impl Highs {
 
     pub(crate) fn set_bool(&mut self, name: &'static str, key: &CStr, value: bool) -> Result<(), MilpError> {
         // SAFETY: a live instance, and a string with its NUL that is only read during the call.
-        let status =
-            unsafe { ffi::Highs_setBoolOptionValue(self.0.as_ptr(), key.as_ptr(), HighsInt::from(value)) };
+        let status = unsafe {
+            ffi::Highs_setBoolOptionValue(self.pointer.as_ptr(), key.as_ptr(), HighsInt::from(value))
+        };
         accepted(status, name, value)
     }
 
@@ -61,7 +107,7 @@ impl Highs {
             return Err(MilpError::Option { name, value: value.to_string() });
         };
         // SAFETY: as above.
-        let status = unsafe { ffi::Highs_setIntOptionValue(self.0.as_ptr(), key.as_ptr(), number) };
+        let status = unsafe { ffi::Highs_setIntOptionValue(self.pointer.as_ptr(), key.as_ptr(), number) };
         accepted(status, name, value)
     }
 
@@ -71,77 +117,218 @@ impl Highs {
             return Err(MilpError::Option { name, value: value.to_string() });
         }
         // SAFETY: as above.
-        let status = unsafe { ffi::Highs_setDoubleOptionValue(self.0.as_ptr(), key.as_ptr(), value) };
+        let status = unsafe { ffi::Highs_setDoubleOptionValue(self.pointer.as_ptr(), key.as_ptr(), value) };
         accepted(status, name, value)
+    }
+
+    pub(crate) fn set_text(&mut self, name: &'static str, key: &CStr, value: &CStr) -> Result<(), MilpError> {
+        // SAFETY: a live instance, and strings with their NUL that are only read during the call.
+        let status =
+            unsafe { ffi::Highs_setStringOptionValue(self.pointer.as_ptr(), key.as_ptr(), value.as_ptr()) };
+        accepted(status, name, value.to_string_lossy())
+    }
+
+    /// Ends a run soon after `cancel` becomes true.
+    pub(crate) fn cancel_on(&mut self, cancel: Arc<AtomicBool>) -> Result<(), MilpError> {
+        let data = Arc::as_ptr(&cancel).cast_mut().cast::<c_void>();
+        self.cancel = Some(cancel);
+        // SAFETY: a live instance; the flag behind `data` lives as long as the instance, which holds it, and the
+        // callback only reads it.
+        let status = unsafe { ffi::Highs_setCallback(self.pointer.as_ptr(), Some(interrupt), data) };
+        done(status, "Highs_setCallback")?;
+        for kind in [ffi::kHighsCallbackMipInterrupt, ffi::kHighsCallbackSimplexInterrupt] {
+            // SAFETY: a live instance that has a callback.
+            let status = unsafe { ffi::Highs_startCallback(self.pointer.as_ptr(), kind) };
+            done(status, "Highs_startCallback")?;
+        }
+        Ok(())
+    }
+
+    /// Takes a program: min cost, rows within their sides, columns between 0 and their upper bounds.
+    pub(crate) fn pass(&mut self, rows: &Rows, columns: &Columns, integer: bool) -> Result<(), MilpError> {
+        let zeros = vec![0.0; columns.len()];
+        let kinds = vec![HighsInt::from(integer); columns.len()];
+        assert_eq!(rows.lower.len(), rows.upper.len());
+        // SAFETY: a live instance. Every array has the length that is given for it: one entry a column, a row or a
+        // nonzero (`push` keeps the lists of columns equally long, the assertion those of rows); `starts` has one entry a
+        // column, all that HiGHS reads. It copies them during the call.
+        let status = unsafe {
+            ffi::Highs_passMip(
+                self.pointer.as_ptr(),
+                columns.len() as HighsInt,
+                rows.lower.len() as HighsInt,
+                columns.rows.len() as HighsInt,
+                ffi::kHighsMatrixFormatColwise,
+                ffi::kHighsObjSenseMinimize,
+                0.0,
+                columns.cost.as_ptr(),
+                zeros.as_ptr(),
+                columns.upper.as_ptr(),
+                rows.lower.as_ptr(),
+                rows.upper.as_ptr(),
+                columns.starts.as_ptr(),
+                columns.rows.as_ptr(),
+                columns.values.as_ptr(),
+                if integer { kinds.as_ptr() } else { null() },
+            )
+        };
+        done(status, "Highs_passMip")
+    }
+
+    /// Adds columns to the program; the basis of the last run is kept.
+    pub(crate) fn add(&mut self, columns: &Columns) -> Result<(), MilpError> {
+        let zeros = vec![0.0; columns.len()];
+        // SAFETY: as for `pass`.
+        let status = unsafe {
+            ffi::Highs_addCols(
+                self.pointer.as_ptr(),
+                columns.len() as HighsInt,
+                columns.cost.as_ptr(),
+                zeros.as_ptr(),
+                columns.upper.as_ptr(),
+                columns.rows.len() as HighsInt,
+                columns.starts.as_ptr(),
+                columns.rows.as_ptr(),
+                columns.values.as_ptr(),
+            )
+        };
+        done(status, "Highs_addCols")
+    }
+
+    /// Fixes a column at 1.
+    pub(crate) fn fix(&mut self, column: usize) -> Result<(), MilpError> {
+        // SAFETY: a live instance; HiGHS answers with an error if there is no such column.
+        let status =
+            unsafe { ffi::Highs_changeColBounds(self.pointer.as_ptr(), column as HighsInt, 1.0, 1.0) };
+        done(status, "Highs_changeColBounds")
+    }
+
+    /// Where the search starts: a value for every column.
+    pub(crate) fn start_at(&mut self, values: &[f64]) -> Result<(), MilpError> {
+        self.expect_columns(values.len())?;
+        // SAFETY: a live instance; one value a column, as just checked. HiGHS skips the arrays that are null.
+        let status =
+            unsafe { ffi::Highs_setSolution(self.pointer.as_ptr(), values.as_ptr(), null(), null(), null()) };
+        done(status, "Highs_setSolution")
+    }
+
+    /// The values of the columns.
+    pub(crate) fn values(&self) -> Result<Vec<f64>, MilpError> {
+        // SAFETY: a live instance.
+        let count = unsafe { ffi::Highs_getNumCol(self.pointer.as_ptr()) };
+        let size = usize::try_from(count).map_err(|_| MilpError::Failed { call: "Highs_getNumCol" })?;
+        let mut values = vec![0.0; size];
+        // SAFETY: the buffer has room for a value of each column; HiGHS skips the arrays that are null.
+        let status = unsafe {
+            ffi::Highs_getSolution(
+                self.pointer.as_ptr(),
+                values.as_mut_ptr(),
+                null_mut(),
+                null_mut(),
+                null_mut(),
+            )
+        };
+        done(status, "Highs_getSolution").map(|()| values)
+    }
+
+    /// Whether the last run has found a solution.
+    pub(crate) fn has_solution(&self) -> Result<bool, MilpError> {
+        Ok(self.int_info(c"primal_solution_status")? == ffi::SOLUTION_STATUS_FEASIBLE)
+    }
+
+    /// The duals of the rows of an LP.
+    pub(crate) fn row_duals(&self) -> Result<Vec<f64>, MilpError> {
+        // SAFETY: a live instance.
+        let count = unsafe { ffi::Highs_getNumRow(self.pointer.as_ptr()) };
+        let size = usize::try_from(count).map_err(|_| MilpError::Failed { call: "Highs_getNumRow" })?;
+        let mut duals = vec![0.0; size];
+        // SAFETY: the buffer has room for a value of each row; HiGHS skips the arrays that are null.
+        let status = unsafe {
+            ffi::Highs_getSolution(
+                self.pointer.as_ptr(),
+                null_mut(),
+                null_mut(),
+                null_mut(),
+                duals.as_mut_ptr(),
+            )
+        };
+        done(status, "Highs_getSolution").map(|()| duals)
+    }
+
+    /// The objective of the last run.
+    pub(crate) fn objective(&self) -> f64 {
+        // SAFETY: a live instance.
+        unsafe { ffi::Highs_getObjectiveValue(self.pointer.as_ptr()) }
+    }
+
+    fn expect_columns(&self, expected: usize) -> Result<(), MilpError> {
+        // SAFETY: a live instance.
+        let count = unsafe { ffi::Highs_getNumCol(self.pointer.as_ptr()) };
+        if usize::try_from(count) == Ok(expected) {
+            Ok(())
+        } else {
+            Err(MilpError::Failed { call: "Highs_getNumCol" })
+        }
     }
 
     /// Reads a model from a file.
     pub(crate) fn read(&mut self, path: &CStr) -> Result<(), MilpError> {
         // SAFETY: a live instance, and a string with its NUL that is only read during the call.
-        let status = unsafe { ffi::Highs_readModel(self.0.as_ptr(), path.as_ptr()) };
+        let status = unsafe { ffi::Highs_readModel(self.pointer.as_ptr(), path.as_ptr()) };
         // A warning means that HiGHS has left something out, so it would solve another model.
         if status == ffi::STATUS_OK { Ok(()) } else { Err(MilpError::NotAModel) }
     }
 
     pub(crate) fn run(&mut self) -> Result<(), MilpError> {
         // SAFETY: a live instance.
-        let status = unsafe { ffi::Highs_run(self.0.as_ptr()) };
+        let status = unsafe { ffi::Highs_run(self.pointer.as_ptr()) };
         // A run that reaches a limit ends with a warning.
         if status == ffi::STATUS_ERROR { Err(MilpError::Failed { call: "Highs_run" }) } else { Ok(()) }
     }
 
     pub(crate) fn status(&self) -> ModelStatus {
         // SAFETY: a live instance.
-        ModelStatus::of(unsafe { ffi::Highs_getModelStatus(self.0.as_ptr()) })
+        ModelStatus::of(unsafe { ffi::Highs_getModelStatus(self.pointer.as_ptr()) })
     }
 
     pub(crate) fn int_info(&self, name: &CStr) -> Result<HighsInt, MilpError> {
         let mut value = 0;
         // SAFETY: a live instance, a string with its NUL, and a place for the value that HiGHS writes.
-        let status = unsafe { ffi::Highs_getIntInfoValue(self.0.as_ptr(), name.as_ptr(), &mut value) };
+        let status = unsafe { ffi::Highs_getIntInfoValue(self.pointer.as_ptr(), name.as_ptr(), &mut value) };
         done(status, "Highs_getIntInfoValue").map(|()| value)
     }
 
     pub(crate) fn int64_info(&self, name: &CStr) -> Result<i64, MilpError> {
         let mut value = 0;
         // SAFETY: as above; the header gives int64_t here, whatever HighsInt is.
-        let status = unsafe { ffi::Highs_getInt64InfoValue(self.0.as_ptr(), name.as_ptr(), &mut value) };
+        let status =
+            unsafe { ffi::Highs_getInt64InfoValue(self.pointer.as_ptr(), name.as_ptr(), &mut value) };
         done(status, "Highs_getInt64InfoValue").map(|()| value)
     }
 
     pub(crate) fn double_info(&self, name: &CStr) -> Result<f64, MilpError> {
         let mut value = 0.0;
         // SAFETY: as above.
-        let status = unsafe { ffi::Highs_getDoubleInfoValue(self.0.as_ptr(), name.as_ptr(), &mut value) };
+        let status =
+            unsafe { ffi::Highs_getDoubleInfoValue(self.pointer.as_ptr(), name.as_ptr(), &mut value) };
         done(status, "Highs_getDoubleInfoValue").map(|()| value)
     }
 
     pub(crate) fn incumbent(&self) -> Result<Incumbent, MilpError> {
-        // SAFETY: a live instance.
-        let count = unsafe { ffi::Highs_getNumCol(self.0.as_ptr()) };
-        let size = usize::try_from(count).map_err(|_| MilpError::Failed { call: "Highs_getNumCol" })?;
-        let mut values = vec![0.0; size];
-        let nowhere = std::ptr::null_mut();
-        // SAFETY: the buffer has room for a value of each column; HiGHS skips the arrays that are null.
-        let status = unsafe {
-            ffi::Highs_getSolution(self.0.as_ptr(), values.as_mut_ptr(), nowhere, nowhere, nowhere)
-        };
-        done(status, "Highs_getSolution")?;
-        let columns = (0..count).zip(values).map(|(column, value)| {
-            let name = self.column_name(column)?;
+        let values = self.values()?;
+        let columns = values.into_iter().enumerate().map(|(column, value)| {
+            let name = self.column_name(column as HighsInt)?;
             Ok(ColumnValue { name, value })
         });
         let columns = columns.collect::<Result<_, MilpError>>()?;
-        // SAFETY: a live instance.
-        let objective = unsafe { ffi::Highs_getObjectiveValue(self.0.as_ptr()) };
-        Ok(Incumbent { objective, columns })
+        Ok(Incumbent { objective: self.objective(), columns })
     }
 
     fn column_name(&self, column: HighsInt) -> Result<String, MilpError> {
         let mut buffer: [c_char; 512] = [0; 512];
         // SAFETY: the buffer has the 512 bytes that the header asks for, and no name comes near them: `solve_mps` has
         // refused those above NAME_LIMIT.
-        let status = unsafe { ffi::Highs_getColName(self.0.as_ptr(), column, buffer.as_mut_ptr()) };
+        let status = unsafe { ffi::Highs_getColName(self.pointer.as_ptr(), column, buffer.as_mut_ptr()) };
         done(status, "Highs_getColName")?;
         // SAFETY: the buffer ends with a NUL, since it began as NULs and the name is shorter.
         let name = unsafe { CStr::from_ptr(buffer.as_ptr()) };
@@ -161,3 +348,18 @@ fn done(status: HighsInt, call: &'static str) -> Result<(), MilpError> {
     if status == ffi::STATUS_OK { Ok(()) } else { Err(MilpError::Failed { call }) }
 }
 
+/// What HiGHS calls now and then during a run: passes the flag on.
+unsafe extern "C" fn interrupt(
+    _kind: c_int,
+    _message: *const c_char,
+    _out: *const ffi::HighsCallbackDataOut,
+    answer: *mut ffi::HighsCallbackDataIn,
+    data: *mut c_void,
+) {
+    // SAFETY: `cancel_on` passed the address of an AtomicBool that the running instance keeps alive.
+    let cancel = unsafe { &*data.cast_const().cast::<AtomicBool>() };
+    if cancel.load(Ordering::Relaxed) && !answer.is_null() {
+        // SAFETY: not null, and HiGHS passes its own struct for the answer.
+        unsafe { (*answer).user_interrupt = 1 };
+    }
+}

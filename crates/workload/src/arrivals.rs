@@ -184,7 +184,11 @@ impl ArrivalSpec {
         (self.minute_ms * 1000.0).round() as u32
     }
 
-    fn validate(&self) -> Result<(), WorkloadError> {
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// The first value that makes no sense.
+    pub fn validate(&self) -> Result<(), WorkloadError> {
         let played = self.played();
         require((1..=MINUTES as u32).contains(&played), "minutes", played, "a number from 1 to 1440")?;
         let minute = self.minute_ms;
@@ -192,7 +196,8 @@ impl ArrivalSpec {
         let length = minute > 0.0 && minute <= 3_600_000.0 && f64::from(self.minute_us()) / 1000.0 == minute;
         require(length, "minute_ms", minute, "whole microseconds, more than 0 and up to 3600000 ms")?;
         let window = self.window_ms;
-        require(window.is_finite() && window >= 0.0, "window_ms", window, "a number of at least 0")?;
+        let whole = window.is_finite() && (window * 1000.0).round() / 1000.0 == window;
+        require(window >= 0.0 && whole, "window_ms", window, "whole microseconds of at least 0 ms")?;
         if let Some(load) = self.load {
             require(load.is_finite() && load > 0.0, "load", load, "a number above 0")?;
             require(
@@ -696,7 +701,7 @@ mod tests {
                 "window_ms: 0: expected a number above 0, as `load` is the demand of one window",
             ),
             (|s| (s.load, s.window_ms) = (Some(-1.0), 50.0), "load: -1: expected a number above 0"),
-            (|s| s.window_ms = f64::INFINITY, "window_ms: inf: expected a number of at least 0"),
+            (|s| s.window_ms = f64::INFINITY, "window_ms: inf: expected whole microseconds of at least 0 ms"),
             (|s| s.zipf_beta = -0.8, "zipf_beta: -0.8: expected a number of at least 0"),
             (|s| s.slo_ms = [0.0, 400.0], "slo_ms[0]: 0: expected a number above 0"),
             (|s| s.slo_ms = [400.0, 200.0], "slo_ms[1]: 200: expected a number not below the first"),

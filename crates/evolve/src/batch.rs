@@ -1,0 +1,174 @@
+//! A batch as a black box: what the preset `midaco` sees of the scheduling problem.
+//!
+//! The point has two whole coordinates a request, side by side: the paper's a1, the index of the node, and a2, 0 to
+//! reuse an idle container and 1 to start a new one. Under [`Slo::Elastic`] the index after the last node stands for
+//! deferral.
+//!
+//! The objective is that of [`evaluate`](scale_model::evaluate()), to the bit. The residual is what is missing, in the
+//! objective's unit: 1000 ms for a core (6), for a gigabyte of memory (7) and for an idle container that is not there,
+//! and under [`Slo::Hard`] the milliseconds by which requests are late (8).
+
+use crate::problem::{Problem, Value, Variable};
+use scale_model::{BatchProblem, Container, Decision, NodeId, Objective, Placement, Slo, latency};
+
+/// What one idle container too few adds to the residual, ms. A core and a gigabyte cost the same: 1 ms for each unit
+/// that the model counts in.
+const IDLE_MS: i64 = 1000;
+
+/// A batch as a vector of whole numbers.
+#[derive(Clone, Debug)]
+pub struct BlackBox {
+    variables: Vec<Variable>,
+    requests: Vec<Need>,
+    objective: Objective,
+    /// Nodes and, as the last column, deferral.
+    columns: usize,
+    /// T_k by (request, column, 0 for reuse and 1 for new).
+    totals: Vec<[f64; 2]>,
+    /// What each node has left before the batch; the column of deferral has more than any batch needs.
+    free: Vec<Free>,
+    /// Idle containers by (function of the batch, column).
+    idle: Vec<i32>,
+    // Working memory of `evaluate`, equal to `free` and `idle` between two calls.
+    left: Vec<Free>,
+    idle_left: Vec<i32>,
+}
+
+/// What a request needs.
+#[derive(Clone, Copy, Debug)]
+struct Need {
+    cores: i64,
+    memory: i64,
+    /// T_k above this is late.
+    slo: f64,
+    /// Where the row of its function starts in the table of idle containers.
+    row: usize,
+}
+
+/// What a node has left, in thousandths of a core and megabytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Free {
+    cores: i64,
+    memory: i64,
+}
+
+impl BlackBox {
+    /// The tables of a batch.
+    pub fn of(problem: &BatchProblem<'_>) -> BlackBox {
+        let platform = problem.platform;
+        let nodes = platform.topology.nodes.len();
+        let columns = nodes + 1;
+        let last = if problem.objective.slo == Slo::Hard { nodes.saturating_sub(1) } else { nodes };
+        let count = problem.requests.len();
+        let variables = [Variable::whole(0, last as i32), Variable::whole(0, 1)].repeat(count);
+
+        let mut functions: Vec<_> = problem.requests.iter().map(|request| request.function).collect();
+        functions.sort_unstable();
+        functions.dedup();
+        let plenty = Free { cores: i64::MAX / 2, memory: i64::MAX / 2 };
+        let mut free: Vec<Free> = platform
+            .node_ids()
+            .map(|id| {
+                let (node, state) = (platform.node(id), problem.state);
+                Free {
+                    cores: i64::from(node.cores.milli) - i64::from(state.used_cores(id).milli),
+                    memory: i64::from(node.memory.mb) - i64::from(state.used_memory(id).mb),
+                }
+            })
+            .collect();
+        free.push(plenty);
+        let mut idle = Vec::with_capacity(functions.len() * columns);
+        for &function in &functions {
+            idle.extend(problem.state.idle_row(function).iter().map(|&n| n.min(i32::MAX as u32) as i32));
+            idle.push(i32::MAX);
+        }
+        let mut requests = Vec::with_capacity(count);
+        let mut totals = Vec::with_capacity(count * columns);
+        for request in problem.requests {
+            let function = platform.function(request.function);
+            let row = functions.partition_point(|&other| other < request.function) * columns;
+            requests.push(Need {
+                cores: i64::from(function.cores.milli),
+                memory: i64::from(function.memory.mb),
+                slo: request.slo.0,
+                row,
+            });
+            let total = |node, container| {
+                latency::predict(platform, request, node, container, problem.now()).total().0
+            };
+            let both = |node| [total(node, Container::Reuse), total(node, Container::New)];
+            totals.extend(platform.node_ids().map(both));
+            totals.push([(problem.now() - request.arrival).0; 2]);
+        }
+        BlackBox {
+            variables,
+            requests,
+            objective: problem.objective,
+            columns,
+            totals,
+            left: free.clone(),
+            free,
+            idle_left: idle.clone(),
+            idle,
+        }
+    }
+
+    /// The placement that a point stands for.
+    pub fn placement(&self, point: &[f64]) -> Placement {
+        let decision = |&[node, new]: &[f64; 2]| {
+            if node as usize + 1 == self.columns {
+                return Decision::Defer;
+            }
+            let container = if new < 0.5 { Container::Reuse } else { Container::New };
+            Decision::Run { node: NodeId(node as u32), container }
+        };
+        Placement { decisions: point.as_chunks().0.iter().map(decision).collect() }
+    }
+}
+
+impl Problem for BlackBox {
+    fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    fn evaluate(&mut self, point: &[f64]) -> Value {
+        let (point, _) = point.as_chunks::<2>();
+        let mut latency = 0.0;
+        let (mut late, mut deferred, mut missing) = (0, 0, 0_i64);
+        for ((need, row), &[node, flag]) in
+            self.requests.iter().zip(self.totals.chunks_exact(self.columns)).zip(point)
+        {
+            // By way of i32, which the processor converts to in one step.
+            let (column, new) = (node as i32 as usize, usize::from(flag >= 0.5));
+            let total = row[column][new];
+            latency += total;
+            late += usize::from(total > need.slo);
+            deferred += usize::from(column + 1 == self.columns);
+            let left = &mut self.left[column];
+            left.cores -= need.cores;
+            left.memory -= need.memory;
+            let idle = &mut self.idle_left[need.row + column];
+            *idle -= 1 - new as i32;
+            missing += i64::from(*idle < 0 && new == 0);
+        }
+        let mut residual = missing * IDLE_MS;
+        for (left, &free) in self.left.iter_mut().zip(&self.free) {
+            residual += (-left.cores).max(0) + (-left.memory).max(0);
+            *left = free;
+        }
+        for (need, &[node, _]) in self.requests.iter().zip(point) {
+            let place = need.row + node as i32 as usize;
+            self.idle_left[place] = self.idle[place];
+        }
+        let mut residual = residual as f64;
+        if self.objective.slo == Slo::Hard {
+            for ((need, row), &[node, flag]) in
+                self.requests.iter().zip(self.totals.chunks_exact(self.columns)).zip(point)
+            {
+                residual += (row[node as usize][usize::from(flag >= 0.5)] - need.slo).max(0.0);
+            }
+        }
+        let objective = self.objective.total(scale_model::Milliseconds(latency), late, deferred);
+        Value { objective, residual }
+    }
+}

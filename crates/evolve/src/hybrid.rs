@@ -1,0 +1,432 @@
+//! Preset `hybrid`: the same evolution, looking at the problem.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | encoding | for each request the rank of its node in the order of its own costs, deferral last (`ranks`): a small step in rank is a small step in cost |
+//! | individual | columns with the counts and free capacities that make the exact value of a move O(1) (`assignment`), warm-only requests included |
+//! | trial | one request, or two that meet on a node. The target rank comes from an ant's Gaussian around rank 0 or around an elite's rank, with a deviation that shrinks (3 in 4), or from DE's current-to-pbest/1 in rank space (1 in 4). Half of all trials, and all whose node is full or whose idle containers are taken, send a request that is there elsewhere: back to where the first came from, or to a rank of its own |
+//! | who moves | any request (9 in 16), one that costs more than its first rank by more than the temperature (6 in 16), or one that is late or deferred (1 in 16) |
+//! | selection | annealed: worse by d with probability exp(-d / T), T falling geometrically |
+//! | capacity | a linear weight on what is missing, 1.03 times while infeasible and 0.98 times while feasible, times a factor for each node that rises by 1.1 while the node is overfull and falls by 0.95 while it is not. Without the second factor loads of 95 % end where they start; with it, within a few per cent |
+//! | population | the individual that moves, and up to four elites that DE and ants look at: both seeds at first, then the best of each phase |
+//! | seeds | greedy in the batch's order, and regret (`start`); both feasible |
+//! | islands | [`ISLANDS`] from [`LARGE`] evaluations on, in parallel; at the end of each of [`EPOCHS`] the one with the worst oracle penalty continues from the best placement of all |
+//! | oracle | Omega is the best feasible objective; the penalty ranks islands and is what the trial weights stand in for inside one: a linear weight can be kept up to date by differences, and on the penalty alone the search does not leave its seed |
+//!
+//! # What counts as an evaluation
+//! One trial: the exact value of one candidate that differs from the individual in one or two requests, O(1) work. A
+//! seed counts one for each request that it places. The evaluations of [`Midaco`](crate::Midaco) are O(requests) each,
+//! so at the same number of evaluations this preset does far less work.
+//!
+//! # What is promised
+//! The best is never worse than the better seed, and under [`Slo::Elastic`](scale_model::Slo::Elastic) always feasible.
+//! Same seed, same bytes, whatever the number of threads. The objective of the answer is `evaluate`'s.
+
+use crate::assignment::{Assignment, placement};
+use crate::draw::Draw;
+use crate::oracle::Oracle;
+use crate::problem::Value;
+use crate::ranks::Ranks;
+use crate::start;
+use rayon::prelude::*;
+use scale_model::{
+    BatchProblem, Budget, Placement, Seed, Solution, SolveError, Solver, Stop, evaluate, violations,
+};
+
+/// Islands of a large search.
+pub const ISLANDS: u64 = 4;
+/// Evaluations from which on a search is large.
+pub const LARGE: u64 = 4_000_000;
+/// Times that the islands look at each other.
+pub const EPOCHS: u64 = 8;
+
+/// Trials after which temperature and weights change; a 400th of the search if that is less, so that a short one has
+/// time to find the weights too.
+const ROUND: u64 = 1024;
+const ROUNDS: u64 = 400;
+/// Temperature at the start and at the end, ms.
+const HEAT: [f64; 2] = [20.0, 0.3];
+/// Deviation of an ant in ranks, at the start and at the end.
+const DEVIATION: [f64; 2] = [6.0, 2.0];
+/// Capacity weight at the start: ms for the cores or the memory of a mean request; and its range.
+const WEIGHT: f64 = 100.0;
+const WEIGHTS: [f64; 2] = [0.01, 1e4];
+/// Factors on the capacity weight for each round that ends feasible and infeasible.
+const EASE: f64 = 0.98;
+const PRESS: f64 = 1.03;
+/// The same for the factor of one node, and the most that it becomes.
+const NODE_EASE: f64 = 0.95;
+const NODE_PRESS: f64 = 1.1;
+const NODE_MOST: f64 = 30.0;
+/// Of 256 tickets, those below the first draw the request from the late and deferred, those below the second from the
+/// ones that could gain, and the others from all.
+const UNHAPPY: u32 = 16;
+const RESTLESS: u32 = 112;
+/// Elites kept.
+const ELITES: usize = 4;
+
+/// The solver of our own.
+#[derive(Clone, Copy, Debug)]
+pub struct Hybrid {
+    /// Evaluations, unless the budget names another number. The seeds are made in any case.
+    pub evaluations: u64,
+    /// Seed of all that is drawn.
+    pub seed: Seed,
+}
+
+/// What the search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HybridRun {
+    /// The best placement, as far as the search can tell; under [`Slo::Hard`](scale_model::Slo::Hard) the judge has the
+    /// last word.
+    pub placement: Placement,
+    /// (evaluations, objective) each time that the best became better; the first are the better seed's. Objectives are
+    /// off by some 10^-6 ms a request, and under [`Slo::Hard`](scale_model::Slo::Hard) hold the search's own prices for
+    /// late and deferred requests.
+    pub trace: Vec<(u64, f64)>,
+    /// Evaluations spent.
+    pub evaluations: u64,
+    /// Omega at the end.
+    pub oracle: Oracle,
+    /// Why it ended.
+    pub stop: Stop,
+}
+
+impl Hybrid {
+    /// The search on a batch, with its trace. `budget` as in [`Solver::solve`].
+    pub fn run(&self, problem: &BatchProblem<'_>, budget: &Budget) -> HybridRun {
+        let ranks = Ranks::of(problem);
+        let count = ranks.requests.len() as u64;
+        let seeded = 2 * count;
+        let evaluations = budget.evaluations.unwrap_or(self.evaluations).max(seeded);
+        let mut seeds = [start::regret(&ranks), start::greedy(&ranks)];
+        seeds.sort_by_key(|seed| seed.cost);
+        let [first, second] = seeds;
+
+        let islands = if evaluations < LARGE { 1 } else { ISLANDS };
+        let tables = Tables::new();
+        let share = evaluations.saturating_sub(seeded) / islands;
+        let mut search: Vec<Island<'_>> = (0..islands)
+            .map(|index| Island {
+                ranks: &ranks,
+                tables: &tables,
+                draw: Draw::new(self.seed.derive("hybrid", index)),
+                best: (first.cost, first.place.clone()),
+                elites: vec![(first.cost, first.place.clone()), (second.cost, second.place.clone())],
+                state: first.clone(),
+                weight: WEIGHT * ranks.ticks,
+                factors: vec![1.0; ranks.columns],
+                units: ranks.units(),
+                // The first island makes the trials that do not divide evenly.
+                budget: share + if index == 0 { (evaluations - seeded) % islands } else { 0 },
+                spent: 0,
+                trace: Vec::new(),
+            })
+            .collect();
+        let mut oracle = Oracle::UNKNOWN;
+        let objective = |cost: i64| cost as f64 / ranks.ticks;
+        if count > 0 {
+            for epoch in 1..=EPOCHS {
+                search.par_iter_mut().for_each(|island| island.advance(epoch, budget));
+                let (cost, best) = search
+                    .iter()
+                    .min_by_key(|island| island.best.0)
+                    .map_or((first.cost, first.place.clone()), |island| island.best.clone());
+                oracle.update(Value { objective: objective(cost), residual: 0.0 });
+                let penalty = |island: &Island<'_>| oracle.penalty(island.value());
+                // The last of equal ones, so that a single island is never touched and the first keeps its own.
+                let worst =
+                    (1..search.len()).max_by(|&a, &b| penalty(&search[a]).total_cmp(&penalty(&search[b])));
+                if let Some(worst) = worst {
+                    search[worst].restart(cost, best);
+                }
+            }
+        }
+
+        // One trace: an island at its own e evaluations has made the whole search spend islands times e.
+        let mut steps: Vec<(u64, i64)> = search
+            .iter()
+            .flat_map(|island| island.trace.iter().map(|&(at, cost)| (seeded + at * islands, cost)))
+            .collect();
+        steps.sort_unstable();
+        let mut lowest = first.cost;
+        steps.retain(|&(_, cost)| {
+            let better = cost < lowest;
+            lowest = lowest.min(cost);
+            better
+        });
+        let mut trace = vec![(seeded, objective(first.cost))];
+        trace.extend(steps.into_iter().map(|(at, cost)| (at.min(evaluations), objective(cost))));
+        let best = search.iter().map(|island| &island.best).min_by_key(|best| best.0);
+        let place = best.map_or(&first.place, |best| &best.1);
+        let stop = if budget.cancelled() {
+            Stop::Cancelled
+        } else if count == 0 {
+            Stop::Finished
+        } else {
+            Stop::Evaluations
+        };
+        HybridRun {
+            placement: placement(problem, place),
+            trace,
+            evaluations: seeded + search.iter().map(|island| island.spent).sum::<u64>(),
+            oracle,
+            stop,
+        }
+    }
+}
+
+impl Solver for Hybrid {
+    /// Looks at the budget's evaluations and cancellation; time would make the answer depend on the machine.
+    fn solve(&mut self, problem: &BatchProblem<'_>, budget: &Budget) -> Result<Solution, SolveError> {
+        let HybridRun { placement, stop, .. } = self.run(problem, budget);
+        if !violations(problem, &placement).is_empty() {
+            return Err(SolveError::NothingFound);
+        }
+        let objective = evaluate(problem, &placement).objective;
+        Ok(Solution { placement, objective, bound: None, proof: scale_model::Proof::Feasible, stop })
+    }
+}
+
+/// One annealed individual with its elites.
+struct Island<'a> {
+    ranks: &'a Ranks,
+    tables: &'a Tables,
+    draw: Draw,
+    state: Assignment,
+    /// The best feasible columns.
+    best: (i64, Vec<u32>),
+    /// Best first.
+    elites: Vec<(i64, Vec<u32>)>,
+    /// Capacity weight, in ticks for a mean request, and the factor of each node.
+    weight: f64,
+    factors: Vec<f64>,
+    /// What a mean request is, in (thousandths of a core, MB).
+    units: (f64, f64),
+    budget: u64,
+    spent: u64,
+    trace: Vec<(u64, i64)>,
+}
+
+impl Island<'_> {
+    /// Searches until the end of an epoch.
+    fn advance(&mut self, epoch: u64, budget: &Budget) {
+        let end = (u128::from(self.budget) * u128::from(epoch) / u128::from(EPOCHS)) as u64;
+        let round = (self.budget / ROUNDS).clamp(64, ROUND);
+        while self.spent < end && !budget.cancelled() {
+            let trials = round.min(end - self.spent);
+            self.round(trials);
+            if self.spent / (16 * round) != (self.spent - trials) / (16 * round) {
+                self.keep_elite();
+            }
+        }
+    }
+
+    /// Continues from other columns, which are feasible.
+    fn restart(&mut self, cost: i64, place: Vec<u32>) {
+        self.state.become_like(self.ranks, &place);
+        if cost < self.best.0 {
+            self.best = (cost, place);
+        }
+        self.keep_elite();
+    }
+
+    /// What the individual is worth, in ms: what the oracle penalty takes.
+    fn value(&self) -> Value {
+        let (cores, memory) = self.state.over;
+        Value { objective: self.state.cost as f64 / self.ranks.ticks, residual: (cores + memory) as f64 }
+    }
+
+    fn keep_elite(&mut self) {
+        if self.elites.iter().all(|(cost, _)| *cost != self.best.0) {
+            self.elites.push(self.best.clone());
+            self.elites.sort_by_key(|elite| elite.0);
+            self.elites.truncate(ELITES);
+        }
+    }
+
+    /// Notes the individual if it is the best feasible one so far.
+    #[inline]
+    fn note(&mut self) {
+        if self.state.cost < self.best.0 && self.state.feasible() {
+            self.best.0 = self.state.cost;
+            self.best.1.copy_from_slice(&self.state.place);
+            self.trace.push((self.spent, self.best.0));
+        }
+    }
+
+    /// Trials at one temperature and with one set of weights.
+    fn round(&mut self, trials: u64) {
+        let ranks = self.ranks;
+        let progress = self.spent as f64 / self.budget.max(1) as f64;
+        let falling = |[from, to]: [f64; 2]| from * (to / from).powf(progress);
+        let heat = falling(HEAT) * ranks.ticks;
+        let deviation = falling(DEVIATION) as f32;
+        self.weigh();
+        let (unhappy, restless) = self.who_could_gain(heat);
+        let count = ranks.requests.len() as u64;
+        for _ in 0..trials {
+            self.spent += 1;
+            let bits = self.draw.wide();
+            let (who, bits) = (bits as u32, (bits >> 32) as u32);
+            let lottery = who & 255;
+            let list: &[u32] = match lottery {
+                0..UNHAPPY => &unhappy,
+                UNHAPPY..RESTLESS => &restless,
+                _ => &[],
+            };
+            let scaled = |length: u64| (u64::from(who >> 8) * length) >> 24;
+            let k = match list {
+                [] => scaled(count) as usize,
+                _ => list[scaled(list.len() as u64) as usize] as usize,
+            };
+            let from = self.state.place[k];
+            let row = ranks.row(k);
+            let here = ranks.rank(k, from) as usize;
+            let mut rank = self.target(k, here, row.len(), bits, deviation);
+            if lottery < UNHAPPY / 2 && here > 0 {
+                // Who is late or deferred tries every rank that is better, now and then.
+                rank = self.draw.below(here);
+            }
+            let Some(&to) = row.get(rank) else { continue };
+            if to == from {
+                continue;
+            }
+            let crowded = self.state.crowded(ranks, k, to);
+            let pair = bits & 4 != 0 || crowded || !self.state.fits(ranks, k, to);
+            if pair && !self.state.on(to).is_empty() {
+                let bits = self.draw.wide();
+                let (other, bits) = (self.guest(k, to, crowded, bits as u32), (bits >> 32) as u32);
+                let third = if bits & 1 == 0 { from } else { self.refuge(other, to, from, bits, deviation) };
+                let change = self.state.change_of_two(ranks, k, other, third);
+                if change.value() <= heat * self.tables.patience(bits >> 2) {
+                    self.state.accept_two(ranks, change, k, other, third);
+                    self.note();
+                }
+            } else {
+                let change = self.state.change(ranks, k, to);
+                let value = change.value();
+                if value <= 0.0 || value <= heat * self.tables.patience(self.draw.bits()) {
+                    self.state.accept(ranks, change, k, to);
+                    self.note();
+                }
+            }
+        }
+        self.weight = (self.weight * if self.state.feasible() { EASE } else { PRESS })
+            .clamp(WEIGHTS[0] * ranks.ticks, WEIGHTS[1] * ranks.ticks);
+    }
+
+    /// Brings the weights of all nodes up to date.
+    fn weigh(&mut self) {
+        for (column, factor) in self.factors.iter_mut().enumerate() {
+            let step = if self.state.overfull(column) { NODE_PRESS } else { NODE_EASE };
+            *factor = (*factor * step).clamp(1.0, NODE_MOST);
+            let weight = self.weight * *factor;
+            self.state.weigh(column, (weight / self.units.0, weight / self.units.1));
+        }
+    }
+
+    /// The requests that are late or deferred without need, and those that cost more than they might by more than the
+    /// temperature.
+    fn who_could_gain(&self, heat: f64) -> (Vec<u32>, Vec<u32>) {
+        let bar = (self.ranks.late / 2).max(1);
+        let (mut unhappy, mut restless) = (Vec::new(), Vec::new());
+        for k in 0..self.ranks.requests.len() {
+            let loss = self.state.saving(self.ranks, k) - self.ranks.first[k];
+            if loss > bar {
+                unhappy.push(k as u32);
+            }
+            if loss as f64 > heat {
+                restless.push(k as u32);
+            }
+        }
+        (unhappy, restless)
+    }
+
+    /// The rank that request k, now at rank `here` of `count`, should try; `count` or more for none.
+    #[inline]
+    fn target(&self, k: usize, here: usize, count: usize, bits: u32, deviation: f32) -> usize {
+        let ranks = self.ranks;
+        let elite = |ticket: u32| {
+            let index = ((ticket as usize & 15) * self.elites.len()) >> 4;
+            ranks.rank(k, self.elites[index].1[k]) as f32
+        };
+        let normal = self.tables.normal(bits >> 20);
+        let wanted = if bits & 3 == 0 {
+            // current-to-pbest/1; F is half a normal number above 0.5, so that any step can happen.
+            let (here, scale) = (here as f32, 0.5 + 0.5 * normal.abs());
+            here + scale * (elite(0) - here) + scale * (elite(bits >> 8) - elite(bits >> 12))
+        } else {
+            let centre = if bits & 8 == 0 { 0.0 } else { elite(bits >> 8) };
+            centre + deviation * normal
+        };
+        // Below rank 0 there is nothing: reflected for ants, and harmless for DE.
+        let rank = (wanted.round().abs() as usize).min(count - 1);
+        match rank == here {
+            false => rank,
+            true if here == 0 || bits & 16 == 0 => here + 1,
+            true => here - 1,
+        }
+    }
+
+    /// A request on a column, which is not empty; if its idle containers are what k lacks, one of k's function.
+    #[inline]
+    fn guest(&self, k: usize, column: u32, crowded: bool, bits: u32) -> usize {
+        let guests = self.state.on(column);
+        let begin = ((u64::from(bits) * guests.len() as u64) >> 32) as usize;
+        if crowded {
+            let same = |&&guest: &&u32| self.ranks.requests[guest as usize].row == self.ranks.requests[k].row;
+            let (before, after) = guests.split_at(begin);
+            if let Some(&guest) = after.iter().chain(before).find(same) {
+                return guest as usize;
+            }
+        }
+        guests[begin] as usize
+    }
+
+    /// A column for a request that is sent away from `to`; `from` if the draw says that it should stay.
+    #[inline]
+    fn refuge(&self, other: usize, to: u32, from: u32, bits: u32, deviation: f32) -> u32 {
+        let row = self.ranks.row(other);
+        let centre = if bits & 2 == 0 { 0.0 } else { self.ranks.rank(other, to) as f32 };
+        let rank = (centre + deviation * self.tables.normal(bits >> 20)).round().abs() as usize;
+        let third = row[rank.min(row.len() - 1)];
+        if third == to { from } else { third }
+    }
+}
+
+/// Quantiles, so that a trial costs no logarithm.
+struct Tables {
+    normal: Vec<f32>,
+    exponential: Vec<f64>,
+}
+
+impl Tables {
+    const SIZE: usize = 4096;
+
+    fn new() -> Tables {
+        let size = Tables::SIZE as f64;
+        let middle = |index: usize| (index as f64 + 0.5) / size;
+        // Box and Muller over a grid of 64 by 64 quantiles.
+        let normal = |index: usize| {
+            let radius = (-2.0 * ((index / 64) as f64 / 64.0 + 0.5 / 64.0).ln()).sqrt();
+            (radius * (std::f64::consts::TAU * ((index % 64) as f64 + 0.5) / 64.0).cos()) as f32
+        };
+        Tables {
+            normal: (0..Tables::SIZE).map(normal).collect(),
+            exponential: (0..Tables::SIZE).map(|index| -middle(index).ln()).collect(),
+        }
+    }
+
+    /// A standard normal number from 12 bits.
+    #[inline(always)]
+    fn normal(&self, bits: u32) -> f32 {
+        self.normal[bits as usize % Tables::SIZE]
+    }
+
+    /// An exponential number of mean 1 from 12 bits: how much worse, in temperatures, a trial may be.
+    #[inline(always)]
+    fn patience(&self, bits: u32) -> f64 {
+        self.exponential[bits as usize % Tables::SIZE]
+    }
+}

@@ -1,0 +1,247 @@
+//! Both presets on batches: against brute force, against the judge, and at the edges.
+
+mod common;
+
+use common::{brute_force, planted, tiny};
+use proptest::prelude::*;
+use scale_evolve::{BlackBox, Hybrid, Midaco, Problem};
+use scale_model::{
+    BatchProblem, Budget, Container, Decision, Instance, Objective, Seed, Slo, SolveError, Solver, Stop,
+    evaluate, violations,
+};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+fn budget(evaluations: u64) -> Budget {
+    Budget { evaluations: Some(evaluations), ..Budget::default() }
+}
+
+/// The objective of a solver's answer, judged; `None` if it found nothing.
+fn judged(
+    name: &str,
+    problem: &BatchProblem<'_>,
+    answer: Result<scale_model::Solution, SolveError>,
+) -> Option<f64> {
+    match answer {
+        Ok(solution) => {
+            assert_eq!(violations(problem, &solution.placement), [], "{name}");
+            assert_eq!(solution.objective, evaluate(problem, &solution.placement).objective, "{name}");
+            Some(solution.objective)
+        }
+        Err(SolveError::NothingFound) => None,
+        Err(error) => panic!("{name}: {error}"),
+    }
+}
+
+#[test]
+fn tiny_batches_are_solved() {
+    let mut close = 0;
+    for seed in 0..300 {
+        let objective = if seed % 3 == 0 { Objective::HARD } else { Objective::ELASTIC };
+        let instance = tiny(seed, objective);
+        let problem = instance.problem();
+        let optimum = brute_force(&problem);
+        let hybrid = Hybrid { evaluations: 20_000, seed: Seed(seed) }.solve(&problem, &Budget::default());
+        let found = judged("hybrid", &problem, hybrid);
+        match (found, optimum) {
+            (Some(found), Some(optimum)) => {
+                assert!(found <= optimum + 1e-4, "hybrid, batch {seed}: {found} for {optimum}");
+            }
+            (found, optimum) => assert_eq!(found, optimum, "hybrid, batch {seed}"),
+        }
+        let midaco = Midaco { evaluations: 20_000, seed: Seed(seed) }.solve(&problem, &Budget::default());
+        let found = judged("midaco", &problem, midaco);
+        let same = match (found, optimum) {
+            (Some(found), Some(optimum)) => {
+                assert!(found >= optimum - 1e-6, "midaco, batch {seed}: {found} below {optimum}");
+                found <= optimum + 1e-6
+            }
+            (found, optimum) => found == optimum,
+        };
+        close += u32::from(same);
+    }
+    assert!(close >= 290, "midaco reached the optimum of {close} of 300");
+}
+
+#[test]
+fn the_hybrid_is_never_worse_than_its_seeds_and_better_with_time() {
+    for load in [0.3, 0.95] {
+        let instance = planted(5, 80, load);
+        let problem = instance.problem();
+        let hybrid = Hybrid { evaluations: 100_000, seed: Seed(1) };
+        let seeds = hybrid.run(&problem, &budget(0));
+        assert_eq!(seeds.evaluations, 160);
+        let run = hybrid.run(&problem, &Budget::default());
+        assert_eq!((run.evaluations, run.stop), (100_000, Stop::Evaluations));
+        assert_eq!(run.trace[0], seeds.trace[0]);
+        for pair in run.trace.windows(2) {
+            assert!(pair[0].0 <= pair[1].0 && pair[0].1 > pair[1].1);
+        }
+        let objective = evaluate(&problem, &run.placement).objective;
+        let last = run.trace[run.trace.len() - 1].1;
+        assert!((objective - last).abs() < 1e-3, "{objective} {last}");
+        assert!(objective <= evaluate(&problem, &seeds.placement).objective);
+        assert!((run.oracle.omega - last).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn the_planted_assignment_is_nearly_found_at_every_load() {
+    for load in [0.3, 0.7, 0.95] {
+        let instance = planted(11, 60, load);
+        let problem = instance.problem();
+        let answer = Hybrid { evaluations: 400_000, seed: Seed(2) }.solve(&problem, &Budget::default());
+        let found = judged("hybrid", &problem, answer).expect("deferral is always allowed");
+        // An assignment that defers nobody exists; each deferred request would cost 2000 ms.
+        assert!(found < 400.0 * 60.0, "{found}");
+    }
+}
+
+#[test]
+fn midaco_is_feasible_on_a_batch_of_the_size_of_the_paper() {
+    let instance = planted(3, 50, 0.3);
+    let problem = instance.problem();
+    let (_, run) = Midaco { evaluations: 50_000, seed: Seed(1) }.run(&problem, &Budget::default());
+    assert!(run.best.as_ref().is_some_and(|best| best.value.feasible()));
+    let answer = Midaco { evaluations: 50_000, seed: Seed(1) }.solve(&problem, &Budget::default());
+    let found = judged("midaco", &problem, answer);
+    assert_eq!(found, run.best.map(|best| best.value.objective));
+}
+
+#[test]
+fn same_seed_same_answer_for_any_number_of_threads() {
+    let instance = planted(7, 30, 0.7);
+    let problem = instance.problem();
+    let with = |threads: usize, seed: u64, evaluations: u64| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
+        pool.install(|| Hybrid { evaluations, seed: Seed(seed) }.run(&problem, &Budget::default()))
+    };
+    // Enough evaluations for islands.
+    let large = scale_evolve::hybrid::LARGE;
+    assert_eq!(with(1, 1, large), with(4, 1, large));
+    assert_ne!(with(1, 1, 20_000).trace, with(1, 2, 20_000).trace);
+    let midaco =
+        |seed: u64| Midaco { evaluations: 5_000, seed: Seed(seed) }.run(&problem, &Budget::default()).1;
+    assert_eq!(midaco(1), midaco(1));
+    assert_ne!(midaco(1), midaco(2));
+}
+
+#[test]
+fn no_request_and_one_request() {
+    for objective in [Objective::ELASTIC, Objective::HARD] {
+        let mut instance = planted(1, 1, 0.5);
+        instance.objective = objective;
+        let problem = instance.problem();
+        let options = problem.platform.node_ids().flat_map(|node| {
+            [Container::Reuse, Container::New].map(|container| Decision::Run { node, container })
+        });
+        let optimum = options
+            .map(|decision| scale_model::Placement { decisions: vec![decision] })
+            .filter(|placement| violations(&problem, placement).is_empty())
+            .map(|placement| evaluate(&problem, &placement).objective)
+            .fold(f64::INFINITY, f64::min);
+        let hybrid = Hybrid { evaluations: 1_000, seed: Seed(1) }.solve(&problem, &Budget::default());
+        assert_eq!(judged("hybrid", &problem, hybrid), Some(optimum));
+        let midaco = Midaco { evaluations: 20_000, seed: Seed(1) }.solve(&problem, &Budget::default());
+        assert_eq!(judged("midaco", &problem, midaco), Some(optimum));
+
+        instance.requests.clear();
+        let problem = instance.problem();
+        let hybrid = Hybrid { evaluations: 1_000, seed: Seed(1) }.solve(&problem, &Budget::default());
+        assert_eq!(judged("hybrid", &problem, hybrid), Some(0.0));
+        let midaco = Midaco { evaluations: 1_000, seed: Seed(1) }.solve(&problem, &Budget::default());
+        assert_eq!(judged("midaco", &problem, midaco), Some(0.0));
+    }
+}
+
+#[test]
+fn a_batch_that_cannot_be_feasible() {
+    let mut instance = planted(2, 20, 0.9);
+    instance.requests[7].slo.0 = 1e-3;
+    instance.objective = Objective::HARD;
+    let problem = instance.problem();
+    let nothing = Err(SolveError::NothingFound);
+    assert_eq!(Hybrid { evaluations: 20_000, seed: Seed(1) }.solve(&problem, &Budget::default()), nothing);
+    assert_eq!(Midaco { evaluations: 20_000, seed: Seed(1) }.solve(&problem, &Budget::default()), nothing);
+    // The same batch, elastic: one more is late.
+    instance.objective = Objective::ELASTIC;
+    let problem = instance.problem();
+    let answer = Hybrid { evaluations: 20_000, seed: Seed(1) }.solve(&problem, &Budget::default());
+    assert!(judged("hybrid", &problem, answer).is_some());
+}
+
+#[test]
+fn cancelled() {
+    let instance = planted(1, 50, 0.7);
+    let problem = instance.problem();
+    let cancelled = Budget { cancel: Some(Arc::new(AtomicBool::new(true))), ..Budget::default() };
+    let run = Hybrid { evaluations: u64::MAX, seed: Seed(1) }.run(&problem, &cancelled);
+    assert_eq!((run.evaluations, run.stop), (100, Stop::Cancelled));
+    let answer = Hybrid { evaluations: u64::MAX, seed: Seed(1) }.solve(&problem, &cancelled);
+    assert!(judged("hybrid", &problem, answer).is_some(), "the seeds are there");
+    let (_, run) = Midaco { evaluations: u64::MAX, seed: Seed(1) }.run(&problem, &cancelled);
+    assert_eq!((run.evaluations, run.stop), (0, Stop::Cancelled));
+}
+
+/// The residual by the judge's rules, from the model's own types.
+fn residual(problem: &BatchProblem<'_>, decisions: &[Decision]) -> f64 {
+    let mut sum = 0.0;
+    for node in problem.platform.node_ids() {
+        let (mut cores, mut memory) = (
+            i64::from(problem.state.used_cores(node).milli)
+                - i64::from(problem.platform.node(node).cores.milli),
+            i64::from(problem.state.used_memory(node).mb) - i64::from(problem.platform.node(node).memory.mb),
+        );
+        let mut reuses = vec![0_i64; problem.platform.functions.len()];
+        for (request, decision) in problem.requests.iter().zip(decisions) {
+            if let Decision::Run { node: on, container } = *decision
+                && on == node
+            {
+                let function = problem.platform.function(request.function);
+                cores += i64::from(function.cores.milli);
+                memory += i64::from(function.memory.mb);
+                reuses[request.function.index()] += i64::from(container == Container::Reuse);
+            }
+        }
+        sum += cores.max(0) as f64 + memory.max(0) as f64;
+        for function in problem.platform.function_ids() {
+            let idle = i64::from(problem.state.idle(function, node));
+            sum += 1000.0 * (reuses[function.index()] - idle).max(0) as f64;
+        }
+    }
+    if problem.objective.slo == Slo::Hard {
+        for (request, decision) in problem.requests.iter().zip(decisions) {
+            if let Decision::Run { node, container } = *decision {
+                let latency =
+                    scale_model::latency::predict(problem.platform, request, node, container, problem.now());
+                sum += (latency.total().0 - request.slo.0).max(0.0);
+            }
+        }
+    }
+    sum
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn the_black_box_is_the_model(seed in 0_u64..1_000_000, digits in proptest::collection::vec(0_u32..1000, 10), hard: bool) {
+        let instance: Instance = tiny(seed, if hard { Objective::HARD } else { Objective::ELASTIC });
+        let problem = instance.problem();
+        let mut batch = BlackBox::of(&problem);
+        let point: Vec<f64> = batch
+            .variables()
+            .iter()
+            .zip(digits.iter().cycle())
+            .map(|(variable, digit)| f64::from(digit % (variable.upper as u32 + 1)))
+            .collect();
+        let placement = batch.placement(&point);
+        let value = batch.evaluate(&point);
+        prop_assert_eq!(value.objective, evaluate(&problem, &placement).objective);
+        let expected = residual(&problem, &placement.decisions);
+        prop_assert!((value.residual - expected).abs() < 1e-9, "{} {}", value.residual, expected);
+        prop_assert_eq!(value.feasible(), violations(&problem, &placement).is_empty());
+        // The working memory is as it was.
+        prop_assert_eq!(batch.evaluate(&point), value);
+    }
+}

@@ -1,0 +1,68 @@
+//! What is proved of large and of tight planted batches after a limit: `cargo bench -p scale-milp --bench gaps`, or with
+//! the numbers of one case, `-- REQUESTS LOAD SECONDS [SEED [NODES]]`. With `RUST_LOG=scale_milp=debug` it says what the search does.
+#![allow(clippy::disallowed_methods)] // A bench looks at the clock.
+
+mod planted;
+
+use std::time::{Duration, Instant};
+
+use planted::{Planted, planted};
+use scale_milp::{Formulation, Milp};
+use scale_model::{Budget, Objective, Solver};
+
+/// Requests, load, seconds, seed, nodes.
+const CASES: [[f64; 5]; 12] = [
+    [200.0, 0.95, 10.0, 1.0, 125.0],
+    [200.0, 0.95, 10.0, 2.0, 125.0],
+    [200.0, 0.95, 10.0, 3.0, 125.0],
+    [1000.0, 0.3, 5.0, 1.0, 125.0],
+    [1000.0, 0.7, 10.0, 1.0, 125.0],
+    [1000.0, 0.95, 30.0, 1.0, 125.0],
+    [5000.0, 0.3, 1.0, 1.0, 125.0],
+    [5000.0, 0.3, 5.0, 1.0, 125.0],
+    [5000.0, 0.7, 3.0, 1.0, 125.0],
+    [5000.0, 0.7, 10.0, 1.0, 125.0],
+    [5000.0, 0.95, 10.0, 1.0, 125.0],
+    [10_000.0, 0.7, 30.0, 1.0, 1000.0],
+];
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test` starts benches too, without this word.
+    if !words.iter().any(|word| word == "--bench") {
+        return;
+    }
+    let filter = tracing_subscriber::EnvFilter::from_default_env();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
+    let numbers: Vec<f64> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    if numbers.len() < 3 {
+        CASES.iter().for_each(measure);
+        return;
+    }
+    let mut case = [0.0, 0.0, 0.0, 1.0, 125.0];
+    case.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
+    measure(&case);
+}
+
+fn measure(&[requests, load, seconds, seed, nodes]: &[f64; 5]) {
+    let instance = planted(&Planted {
+        seed: seed as u64,
+        nodes: nodes as usize,
+        functions: 200,
+        requests: requests as usize,
+        load,
+        objective: Objective::ELASTIC,
+    });
+    let budget = Budget { time_limit: Some(Duration::from_secs_f64(seconds)), ..Budget::default() };
+    let mut solver = Milp { formulation: Formulation::Compact, random_seed: 1 };
+    let start = Instant::now();
+    let solution = solver.solve(&instance.problem(), &budget).expect("deferring all is allowed");
+    let took = start.elapsed().as_secs_f64();
+    let gap = solution.bound.map_or(f64::INFINITY, |bound| 1.0 - bound / solution.objective);
+    println!(
+        "{requests} requests at {load} on {nodes} nodes, seed {seed}: {:?}, J {:.3}, gap {:.4} %, {took:.2} s of {seconds} s",
+        solution.proof,
+        solution.objective,
+        100.0 * gap
+    );
+}
