@@ -423,10 +423,15 @@ impl<P: Problem> Search<'_, P> {
 
 /// Whether the first value is the better answer: feasible and lower, or else less infeasible.
 fn better(a: Value, b: Value) -> bool {
+    // A value that is no number must not hold the place of one that is.
+    let missing = |value: Value| {
+        let number = value.objective.is_finite() && value.residual.is_finite();
+        if number { value.residual } else { f64::INFINITY }
+    };
     match (a.feasible(), b.feasible()) {
         (true, true) => a.objective < b.objective,
         (feasible, other) if feasible != other => feasible,
-        _ => a.residual < b.residual,
+        _ => missing(a) < missing(b),
     }
 }
 

@@ -43,7 +43,7 @@ fn run(
     for pair in run.trace.windows(2) {
         let [before, after] = [pair[0], pair[1]];
         assert!(before.evaluations < after.evaluations);
-        assert!(after.value.feasible() || after.value.residual < before.value.residual);
+        assert!(after.value.feasible() || !(after.value.residual >= before.value.residual));
         assert!(!before.value.feasible() || after.value.objective < before.value.objective);
     }
     // As text, since what is no number differs from itself.
@@ -222,6 +222,14 @@ fn edges() {
     assert!(best.value.feasible() && best.value.objective < 1e-6, "{best:?}");
     let nowhere = run(reals(2, -1.0, 1.0), 1_000, 1, |_| (f64::NAN, f64::NAN));
     assert!(!nowhere.best.expect("evaluated").value.feasible());
+    // Nor does it hold the place of an infeasible number.
+    let mut first = true;
+    let late = run(reals(1, 0.0, 1.0), 100, 1, |x| {
+        let value = if first { (f64::NAN, f64::NAN) } else { (x[0], 1.0 + x[0]) };
+        first = false;
+        value
+    });
+    assert!(late.best.expect("evaluated").value.residual.is_finite());
     // A flat function restarts and stops.
     assert!(run(reals(2, 0.0, 1.0), 10_000, 1, |_| (1.0, 0.0)).restarts > 0);
 }

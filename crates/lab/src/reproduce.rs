@@ -96,7 +96,7 @@ pub fn draw(experiment: &Experiment, figures: &[Figure], out: &Path, folder: &Pa
 /// Writes the report of an experiment from its records below `out` into `folder`, and returns its files.
 ///
 /// # Errors
-/// As [`draw`].
+/// As [`draw()`].
 pub fn report(
     experiment: &Experiment,
     figures: &[Figure],

@@ -1,5 +1,5 @@
 //! What is proved of large and of tight planted batches after a limit: `cargo bench -p scale-milp --bench gaps`, or with
-//! the numbers of one case, `-- REQUESTS LOAD SECONDS [SEED [NODES]]`. With `RUST_LOG=scale_milp=debug` it says what the search does.
+//! the numbers of one case, `-- REQUESTS LOAD SECONDS [SEED [NODES]]`; `paper` after them takes the paper's program. With `RUST_LOG=scale_milp=debug` it says what the search does.
 #![allow(clippy::disallowed_methods)] // A bench looks at the clock.
 
 mod planted;
@@ -34,17 +34,21 @@ fn main() {
     }
     let filter = tracing_subscriber::EnvFilter::from_default_env();
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
+    let formulation = match words.iter().any(|word| word == "paper") {
+        true => Formulation::Paper,
+        false => Formulation::Compact,
+    };
     let numbers: Vec<f64> = words.iter().filter_map(|word| word.parse().ok()).collect();
     if numbers.len() < 3 {
-        CASES.iter().for_each(measure);
+        CASES.iter().for_each(|case| measure(case, formulation));
         return;
     }
     let mut case = [0.0, 0.0, 0.0, 1.0, 125.0];
     case.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
-    measure(&case);
+    measure(&case, formulation);
 }
 
-fn measure(&[requests, load, seconds, seed, nodes]: &[f64; 5]) {
+fn measure(&[requests, load, seconds, seed, nodes]: &[f64; 5], formulation: Formulation) {
     let instance = planted(&Planted {
         seed: seed as u64,
         nodes: nodes as usize,
@@ -54,7 +58,7 @@ fn measure(&[requests, load, seconds, seed, nodes]: &[f64; 5]) {
         objective: Objective::ELASTIC,
     });
     let budget = Budget { time_limit: Some(Duration::from_secs_f64(seconds)), ..Budget::default() };
-    let mut solver = Milp { formulation: Formulation::Compact, random_seed: 1 };
+    let mut solver = Milp { formulation, random_seed: 1 };
     let start = Instant::now();
     let solution = solver.solve(&instance.problem(), &budget).expect("deferring all is allowed");
     let took = start.elapsed().as_secs_f64();

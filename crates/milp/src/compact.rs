@@ -98,7 +98,7 @@ const FEW_A_NODE_MOVES: u64 = 2000;
 const MOVES: u64 = 400_000;
 /// Requests for each node with room, up to which the knapsack bound is tried.
 const A_NODE: usize = 6;
-/// Above this gap HiGHS uses its own heuristics too, and annealing goes on, with so many moves for each request, and at most so many.
+/// Above this gap annealing goes on, with so many moves for each request, and at most so many.
 const WIDE: f64 = 2e-3;
 const MORE_MOVES: u64 = 5000;
 const MOST_MOVES: u64 = 10_000_000;
@@ -245,10 +245,13 @@ impl Search {
         if let Some(slots) = knapsack::dive(&self.batch, &knapsacks, &self.limits)? {
             debug!(cost = self.batch.total(&slots), "dive");
             self.offer(slots);
+            if self.cost - self.bound > WIDE * self.cost {
+                let moves = MORE_MOVES * self.batch.requests() as u64;
+                self.offer(start::complete(&self.batch, &self.best, self.seed, moves));
+            }
         }
         let quick = Choice::known(&self.batch, &knapsacks, &self.best, self.limit());
-        let effort = if self.cost - self.bound > WIDE * self.cost { QUICK_WITH_HEURISTICS } else { QUICK };
-        self.by_choice(&quick, f64::NEG_INFINITY, Effort { relative_gap: 1e-6, ..effort })?;
+        self.by_choice(&quick, f64::NEG_INFINITY, Effort { relative_gap: 1e-6, ..QUICK })?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
