@@ -49,7 +49,7 @@ pub(crate) fn solve(
     let dearest = batch.dearest();
     let limits = Limits::of(budget, random_seed);
     let moves = if few_a_node(&batch) { FEW_A_NODE_MOVES * batch.requests() as u64 } else { MOVES };
-    let best = start::search(&batch, u64::from(random_seed), moves);
+    let best = start::search(&batch, u64::from(random_seed), moves, &limits);
     let cost = batch.total(&best);
     let deferred = best.iter().flatten().filter(|slot| **slot == batch.deferral()).count();
     debug!(cost, deferred, requests = batch.requests(), groups = batch.groups.len(), "start");
@@ -99,9 +99,9 @@ const MOVES: u64 = 400_000;
 /// Requests for each node with room, up to which the knapsack bound is tried.
 const A_NODE: usize = 6;
 /// Above this gap annealing goes on, with so many moves for each request, and at most so many.
-const WIDE: f64 = 2e-3;
+const WIDE: f64 = 5e-3;
 const MORE_MOVES: u64 = 5000;
-const MOST_MOVES: u64 = 10_000_000;
+const MOST_MOVES: u64 = 8_000_000;
 /// Patterns that are listed at most.
 const MOST_PATTERNS: usize = 3_000;
 /// Columns for each group that a search for a better solution looks at, about.
@@ -247,7 +247,7 @@ impl Search {
             self.offer(slots);
             if self.cost - self.bound > WIDE * self.cost {
                 let moves = MORE_MOVES * self.batch.requests() as u64;
-                self.offer(start::complete(&self.batch, &self.best, self.seed, moves));
+                self.offer(start::complete(&self.batch, &self.best, self.seed, moves, &self.limits));
             }
         }
         let quick = Choice::known(&self.batch, &knapsacks, &self.best, self.limit());
@@ -294,10 +294,10 @@ impl Search {
         for &(g, slot, value) in &relaxed.values {
             whole[g].extend(std::iter::repeat_n(slot, (value + 1e-6).floor() as usize));
         }
-        self.offer(start::complete(&self.batch, &whole, self.seed, MOVES));
+        self.offer(start::complete(&self.batch, &whole, self.seed, MOVES, &self.limits));
         if self.cost - self.bound > WIDE * self.cost {
             let moves = (MORE_MOVES * self.batch.requests() as u64).min(MOST_MOVES);
-            self.offer(start::complete(&self.batch, &whole, self.seed, moves));
+            self.offer(start::complete(&self.batch, &whole, self.seed, moves, &self.limits));
         }
         debug!(split = count, most, cost = self.cost, "rounding");
         self.drop_by_reduced_cost(relaxed);

@@ -7,24 +7,25 @@
 //! Only placements without an excess are kept.
 
 use crate::batch::{Batch, UNLIMITED};
+use crate::bounds::Limits;
 
 /// A solution: for each group a slot for each of its requests.
 pub(crate) type Slots = Vec<Vec<usize>>;
 
 /// The best solution found, and its cost.
-pub(crate) fn search(batch: &Batch, seed: u64, moves: u64) -> Slots {
+pub(crate) fn search(batch: &Batch, seed: u64, moves: u64, limits: &Limits) -> Slots {
     let mut search = Search::new(batch, seed);
     search.regret(&vec![false; search.group.len()]);
     search.descend();
     search.keep();
-    search.anneal(moves, HOT);
+    search.anneal(moves, HOT, limits);
     search.restore();
     search.descend();
     search.slots()
 }
 
 /// Completes a solution in which some requests have slots, the first of each group, and improves it.
-pub(crate) fn complete(batch: &Batch, some: &Slots, seed: u64, moves: u64) -> Slots {
+pub(crate) fn complete(batch: &Batch, some: &Slots, seed: u64, moves: u64, limits: &Limits) -> Slots {
     let mut search = Search::new(batch, seed);
     let mut placed = vec![false; search.group.len()];
     let mut first = 0;
@@ -40,7 +41,7 @@ pub(crate) fn complete(batch: &Batch, some: &Slots, seed: u64, moves: u64) -> Sl
     search.regret(&placed);
     search.descend();
     search.keep();
-    search.anneal(moves, WARM);
+    search.anneal(moves, WARM, limits);
     search.restore();
     search.descend();
     search.slots()
@@ -297,7 +298,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn anneal(&mut self, moves: u64, hot: f64) {
+    fn anneal(&mut self, moves: u64, hot: f64, limits: &Limits) {
         if self.group.is_empty() {
             return;
         }
@@ -310,6 +311,9 @@ impl<'a> Search<'a> {
         let mut temperature = hot;
         for step in 0..moves {
             if step % 1024 == 1023 {
+                if limits.out_of_time() || limits.cancelled() {
+                    return;
+                }
                 temperature *= cooling;
                 let factor = if self.over > 0 { 1.03 } else { 0.98 };
                 weight = (weight * factor).clamp(1e-3 * mean, 1e3 * mean);
