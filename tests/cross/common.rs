@@ -1,6 +1,7 @@
 //! Scenarios, a judge that shares no code with the product, and batches caught from real runs.
 
 use scale_lab::experiment::Experiment;
+use scale_lab::measure;
 use scale_lab::reproduce;
 use scale_lab::roster::{Algorithm, Entry};
 use scale_lab::scenario::{Built, Scenario, Sites};
@@ -9,7 +10,7 @@ use scale_model::{
     Seed, Solution, SolveError, Solver, Time, evaluate, violations,
 };
 use scale_sim::simulate::placement_of;
-use scale_sim::{Observer, Policy, SimConfig, Summary, simulate};
+use scale_sim::{Observer, SimConfig, Summary};
 use scale_workload::Generated;
 use std::collections::BTreeMap;
 
@@ -45,36 +46,15 @@ pub(crate) fn play(
     seed: u64,
     observer: &mut dyn Observer,
 ) -> Summary {
-    let (platform, workload) = (&built.platform, &generated.workload);
-    let played = match (entry.make)(Seed(seed).derive(entry.name, 0)) {
-        Algorithm::Scheduler(mut scheduler) => {
-            simulate(platform, workload, config, Policy::Scheduler(scheduler.as_mut()), observer)
-        }
-        Algorithm::Solver(mut solver, budget) => {
-            simulate(platform, workload, config, Policy::Solver(solver.as_mut(), budget), observer)
-        }
-    };
+    let played = measure::run(&built.platform, &generated.workload, config, entry, seed, observer);
     played.unwrap_or_else(|error| panic!("{}: {error}", entry.name))
 }
 
 /// One batch, decided by a roster entry.
 pub(crate) fn decide(entry: &Entry, problem: &BatchProblem<'_>) -> Result<Solution, SolveError> {
     match (entry.make)(Seed(1)) {
-        Algorithm::Scheduler(scheduler) => OneByOne(Boxed(scheduler)).solve(problem, &Budget::default()),
+        Algorithm::Scheduler(scheduler) => OneByOne(scheduler).solve(problem, &Budget::default()),
         Algorithm::Solver(mut solver, budget) => solver.solve(problem, &budget),
-    }
-}
-
-struct Boxed(Box<dyn scale_model::Scheduler + Send>);
-
-impl scale_model::Scheduler for Boxed {
-    fn decide(
-        &mut self,
-        batch: &BatchProblem<'_>,
-        state: &scale_model::ClusterState,
-        next: usize,
-    ) -> Decision {
-        self.0.decide(batch, state, next)
     }
 }
 

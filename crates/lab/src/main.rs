@@ -12,7 +12,7 @@ use scale_model::{
     BatchProblem, Budget, Decision, Instance, OneByOne, Outcome, Proof, Seed, Slo, Solution, SolveError,
     Solver, Stop, evaluate,
 };
-use scale_sim::{Observer, Policy, simulate};
+use scale_sim::Observer;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
@@ -360,16 +360,7 @@ fn export(arguments: &ExportArgs) -> Result<()> {
     let generated = built.workload(arguments.seed)?;
     let config = built.sim(generated.warmup_until);
     let mut catch = Catch { skip: arguments.batch, caught: None };
-    match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
-        Algorithm::Scheduler(mut scheduler) => {
-            let policy = Policy::Scheduler(scheduler.as_mut());
-            simulate(&built.platform, &generated.workload, &config, policy, &mut catch)?;
-        }
-        Algorithm::Solver(mut solver, budget) => {
-            let policy = Policy::Solver(solver.as_mut(), budget);
-            simulate(&built.platform, &generated.workload, &config, policy, &mut catch)?;
-        }
-    }
+    measure::run(&built.platform, &generated.workload, &config, entry, arguments.seed, &mut catch)?;
     let instance =
         catch.caught.ok_or_else(|| anyhow!("--batch {}: the run has fewer batches", arguments.batch))?;
     let text = match extension.as_str() {
@@ -410,7 +401,7 @@ fn solve(arguments: &SolveArgs) -> Result<ExitCode> {
     ensure!(gap >= 0.0 && gap.is_finite(), "--gap {gap}: expected a number of at least 0");
     let problem = instance.problem();
     let solved = match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
-        Algorithm::Scheduler(scheduler) => OneByOne(Boxed(scheduler)).solve(&problem, &Budget::default()),
+        Algorithm::Scheduler(scheduler) => OneByOne(scheduler).solve(&problem, &Budget::default()),
         Algorithm::Solver(mut solver, budget) => {
             let SolveArgs { evaluations, nodes, time_limit, .. } = *arguments;
             let budget = Budget {
@@ -438,20 +429,6 @@ fn solve(arguments: &SolveArgs) -> Result<ExitCode> {
     }
     let proved = solution.proof == Proof::Optimal || (gap > 0.0 && solution.stop == Stop::Gap);
     Ok(if proved { ExitCode::SUCCESS } else { ExitCode::from(exit::FEASIBLE) })
-}
-
-/// A boxed scheduler is a scheduler.
-struct Boxed(Box<dyn scale_model::Scheduler + Send>);
-
-impl scale_model::Scheduler for Boxed {
-    fn decide(
-        &mut self,
-        batch: &BatchProblem<'_>,
-        state: &scale_model::ClusterState,
-        next: usize,
-    ) -> Decision {
-        self.0.decide(batch, state, next)
-    }
 }
 
 /// A solution for people.

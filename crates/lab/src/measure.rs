@@ -214,7 +214,11 @@ fn algorithm(entry: &Entry, seed: u64) -> Algorithm {
     (entry.make)(Seed(seed).derive(entry.name, 0))
 }
 
-fn run(
+/// Lets an entry of the roster play a workload.
+///
+/// # Errors
+/// See [`SimError`].
+pub fn run(
     platform: &Platform,
     workload: &Workload,
     config: &SimConfig,

@@ -26,6 +26,16 @@ pub trait Scheduler {
     fn observe(&mut self, _batch: &BatchProblem<'_>, _outcomes: &[Outcome]) {}
 }
 
+impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
+    fn decide(&mut self, batch: &BatchProblem<'_>, state: &ClusterState, next: usize) -> Decision {
+        (**self).decide(batch, state, next)
+    }
+
+    fn observe(&mut self, batch: &BatchProblem<'_>, outcomes: &[Outcome]) {
+        (**self).observe(batch, outcomes);
+    }
+}
+
 /// What became of one request in one batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
