@@ -758,9 +758,10 @@ mod tests {
             warmup in 0_u32..6,
             minutes in 1_u32..6,
             minute_us in 1_u32..2_000_000,
-            window_ms in prop_oneof![Just(0.0), 0.001..500.0],
+            window_us in prop_oneof![Just(0_u32), 1_u32..500_000],
             beta in 0.0..3.0,
         ) {
+            let window_ms = f64::from(window_us) / 1000.0;
             // Twelve minutes around midnight have counts: six of day 0 and six of day 1.
             let rule = |day: u32, minute: usize, function: usize| {
                 let index = (day as usize * MINUTES + minute).checked_sub(MINUTES - 6)?;
