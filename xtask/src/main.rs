@@ -28,7 +28,8 @@ Commands:
   test [-- args...]                Run all tests and count them. The args go to the test programs.
   bench [args...]                  Run the benchmarks. The args go to `cargo bench`.
   ci                               Everything that must pass before a change lands.
-  datasets [args...]               List, verify or fetch data sets (`scale datasets`).
+  scale [args...]                  Build and run the program `scale`: list, simulate, measure, solve, ...
+  datasets [args...]               The same as `scale datasets`: list, verify, where.
   tools                            Print the variables that a plain `cargo build` needs.
                                    For a shell: eval \"$(cargo xtask tools)\"
   help                             Print this text.
@@ -43,7 +44,7 @@ enum Invocation {
     Test { arguments: Vec<String> },
     Bench { arguments: Vec<String> },
     Ci,
-    Datasets { arguments: Vec<String> },
+    Scale { arguments: Vec<String> },
     Tools,
     Help,
 }
@@ -77,7 +78,7 @@ fn parse(arguments: &[String]) -> Result<Invocation, String> {
     };
     // What follows `--` belongs to another program, its `--help` too.
     let own = rest.iter().take_while(|argument| *argument != "--");
-    if own.clone().any(|argument| argument == "--help" || argument == "-h") {
+    if command != "scale" && own.clone().any(|argument| argument == "--help" || argument == "-h") {
         return Ok(Invocation::Help);
     }
     let alone = |invocation| match rest.first() {
@@ -104,7 +105,8 @@ fn parse(arguments: &[String]) -> Result<Invocation, String> {
         },
         "bench" => Ok(Invocation::Bench { arguments: rest.to_vec() }),
         "ci" => alone(Invocation::Ci),
-        "datasets" => Ok(Invocation::Datasets { arguments: rest.to_vec() }),
+        "scale" => Ok(Invocation::Scale { arguments: rest.to_vec() }),
+        "datasets" => Ok(Invocation::Scale { arguments: arguments.to_vec() }),
         "tools" => alone(Invocation::Tools),
         "help" | "--help" | "-h" => Ok(Invocation::Help),
         unknown => Err(format!("there is no command `{unknown}`")),
@@ -126,9 +128,7 @@ fn perform(invocation: Invocation) -> Result<()> {
         }
         Invocation::Bench { arguments } => bench(&workspace, &arguments),
         Invocation::Ci => ci(&workspace),
-        Invocation::Datasets { arguments } => {
-            workspace.run("datasets", workspace.scale("datasets").args(arguments))
-        }
+        Invocation::Scale { arguments } => workspace.run("scale", &mut workspace.scale(&arguments)),
         Invocation::Tools => {
             for line in workspace.tools().export_lines() {
                 say(line);
@@ -141,7 +141,7 @@ fn perform(invocation: Invocation) -> Result<()> {
 
 /// The figures go below the workspace, where the README says they are, wherever cargo builds.
 fn reproduce(workspace: &Workspace, quick: bool, figures: &[String]) -> Result<()> {
-    let mut command = workspace.scale("reproduce");
+    let mut command = workspace.scale(&["reproduce"]);
     command.arg("--out").arg(workspace.root().join("target/reproduce"));
     if quick {
         command.arg("--quick");
@@ -188,7 +188,7 @@ fn ci(workspace: &Workspace) -> Result<()> {
     let out = workspace.root().join("target/ci/reproduce");
     // `scale reproduce` resumes, and old records would answer in place of the code under test.
     remove(&out)?;
-    let mut command = workspace.scale("reproduce");
+    let mut command = workspace.scale(&["reproduce"]);
     command.arg("--quick").arg("--out").arg(&out);
     command.arg("--golden").arg(workspace.root().join("experiments/golden/quick.csv"));
     workspace.run("golden record", &mut command)?;
@@ -264,7 +264,8 @@ mod tests {
         check("bench", Invocation::Bench { arguments: vec![] });
         check("bench -p scale-sim -- x", Invocation::Bench { arguments: strings("-p scale-sim -- x") });
         check("ci", Invocation::Ci);
-        check("datasets fetch eua", Invocation::Datasets { arguments: strings("fetch eua") });
+        check("datasets verify", Invocation::Scale { arguments: strings("datasets verify") });
+        check("scale simulate --help", Invocation::Scale { arguments: strings("simulate --help") });
         check("tools", Invocation::Tools);
         check("help", Invocation::Help);
         check("--help", Invocation::Help);

@@ -82,8 +82,10 @@ impl Workspace {
     }
 
     /// A subcommand of our program `scale`, built first if need be.
-    pub(crate) fn scale(&self, subcommand: &str) -> Command {
-        self.cargo(["run", "--release", "--package", "scale-lab", "--bin", "scale", "--", subcommand])
+    pub(crate) fn scale(&self, arguments: &[impl AsRef<std::ffi::OsStr>]) -> Command {
+        let mut command = self.cargo(["run", "--release", "--package", "scale-lab", "--bin", "scale", "--"]);
+        command.args(arguments);
+        command
     }
 
     /// Runs a command that talks to the user directly.
