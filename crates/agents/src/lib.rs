@@ -1,7 +1,27 @@
 //! Learned schedulers: *Scale*, the paper's PPO actor-critic with the hierarchical action (node, then new container or
 //! reuse; section IV, Algorithm 1), and its baseline m-DQN.
 //!
-//! Nothing is here yet but what both rest on, and that stands in other crates on purpose: an agent is a
-//! [`Scheduler`](scale_model::Scheduler) that remembers what [`observe`](scale_model::Scheduler::observe) tells it, and
-//! it trains on the simulator itself ([`scale_sim::simulate()`], or [`scale_sim::Simulation`] step by step for a learner
-//! that wants to hold the reins), over the days that a scenario lists as `train_days`. There is no second environment.
+//! Both train on the simulator itself ([`scale_sim::Simulation`]), over days that the caller lists, and act as a
+//! [`Scheduler`](scale_model::Scheduler). A training is a pure function of configuration, environments and seed.
+//!
+//! # Reading order
+//! 1. [`observe`]: what an agent sees (9), may do and gets (10). [`env`](mod@env): the simulator with `reset` and `step`.
+//! 2. [`hierarchy`]: the masked distribution over (node, container).
+//! 3. [`ppo`]: Algorithm 1.. [`agent`]: a trained network at work.
+//! 4. Underneath: [`net`], [`adam`], [`math`], [`draw`], [`error`].
+
+pub mod adam;
+pub mod agent;
+pub mod draw;
+pub mod env;
+pub mod error;
+pub mod hierarchy;
+pub mod math;
+pub mod net;
+pub mod observe;
+pub mod ppo;
+
+pub use agent::{Agent, Head, Network};
+pub use env::{Day, End, Env, SimEnv, Step};
+pub use error::LearnError;
+pub use observe::{Action, LAYOUT, Mask, Open, Reward};

@@ -1,0 +1,298 @@
+//! The paper's correlated action as one distribution: first the node, then new container or reuse, each masked.
+//!
+//! A network gives 2 N numbers: s_v, the score of node v, and u_v, the logit of reuse against new on it. With
+//! pi1 = softmax of s over the nodes that take the request, and pi2(. | v) = the two sides of sigma(u_v), or a certainty
+//! where only one of them is valid,
+//!
+//! - log pi(v, z) = log pi1(v) + log pi2(z | v),
+//! - H = H(pi1) + sum over v of pi1(v) H(pi2(. | v)), exactly.
+//!
+//! It equals one masked softmax over all 2 N pairs whose logits are s_v + log pi2(z | v); independent masks for a1 and
+//! a2, the usual way, cannot express it. [`Row`] is the plain version, for acting and for the hand-written gradients;
+//! [`log_prob_and_entropy`] the same in candle, for learners that differentiate automatically and to test the former.
+
+use crate::math::{exp, ln};
+use crate::observe::{Action, Open};
+use candle_core::{D, DType, Result, Tensor};
+use candle_nn::ops::log_softmax;
+use scale_model::{Container, NodeId};
+
+/// The distribution for one state.
+#[derive(Debug)]
+pub struct Row<'a> {
+    scores: &'a [f32],
+    reuse: &'a [f32],
+    mask: Open<'a>,
+    /// pi1(v) times `total`: e^(s_v - largest), 0 where masked.
+    weights: &'a [f32],
+    total: f32,
+    largest: f32,
+}
+
+impl<'a> Row<'a> {
+    /// From the 2 N logits (s, then u) and the mask. `None`: nothing is valid, the request is deferred.
+    ///
+    /// # Panics
+    /// If `logits` has not twice, and `scratch` not exactly, as many numbers as there are nodes.
+    pub fn new(logits: &'a [f32], mask: Open<'a>, scratch: &'a mut [f32]) -> Option<Row<'a>> {
+        let nodes = mask.new.len();
+        assert_eq!((logits.len(), scratch.len(), mask.reuse.len()), (2 * nodes, nodes, nodes), "shapes");
+        let (scores, reuse) = logits.split_at(nodes);
+        let mut any = false;
+        // The largest over valid nodes only: a large score of a masked node must not push the others to 0.
+        let mut largest = f32::NEG_INFINITY;
+        for ((&score, &a), &b) in scores.iter().zip(mask.new).zip(mask.reuse) {
+            let open = a | b;
+            any |= open;
+            let score = if open { score } else { f32::NEG_INFINITY };
+            largest = if score > largest { score } else { largest };
+        }
+        if !any {
+            return None;
+        }
+        for (((weight, &score), &a), &b) in scratch.iter_mut().zip(scores).zip(mask.new).zip(mask.reuse) {
+            let e = exp(score - largest);
+            *weight = if a | b { e } else { 0.0 };
+        }
+        let total = sum(scratch);
+        Some(Row { scores, reuse, mask, weights: scratch, total, largest })
+    }
+
+    /// Draws an action with two numbers from [0, 1): one for the node, one for the container. Never an invalid one:
+    /// where rounding runs past the end, the last valid node is taken.
+    pub fn sample(&self, for_node: f64, for_container: f64) -> Action {
+        let mut rest = for_node as f32 * self.total;
+        let mut chosen = None;
+        for (node, &weight) in self.weights.iter().enumerate() {
+            if !self.mask.node(node) {
+                continue;
+            }
+            chosen = Some(node);
+            rest -= weight;
+            if rest < 0.0 {
+                break;
+            }
+        }
+        let node = chosen.expect("some node is valid, or there would be no row");
+        let reuse = match (self.mask.new[node], self.mask.reuse[node]) {
+            (true, true) => for_container < f64::from(sigmoid(self.reuse[node])),
+            (_, reuse) => reuse,
+        };
+        action(node, reuse)
+    }
+
+    /// The most probable node, the first of equals, and then its most probable container (a reuse if equal).
+    pub fn argmax(&self) -> Action {
+        let mut best = None;
+        for (node, &score) in self.scores.iter().enumerate() {
+            if self.mask.node(node) && best.is_none_or(|(_, top)| score > top) {
+                best = Some((node, score));
+            }
+        }
+        let (node, _) = best.expect("some node is valid, or there would be no row");
+        let reuse = match (self.mask.new[node], self.mask.reuse[node]) {
+            (true, true) => self.reuse[node] >= 0.0,
+            (_, reuse) => reuse,
+        };
+        action(node, reuse)
+    }
+
+    /// pi1(v).
+    pub fn node_probability(&self, node: usize) -> f32 {
+        self.weights[node] / self.total
+    }
+
+    /// log pi(v, z) of a valid action.
+    pub fn log_prob(&self, chosen: Action) -> f32 {
+        debug_assert!(self.mask.allows(chosen), "{chosen:?} is masked");
+        let node = chosen.node.index();
+        let first = self.scores[node] - self.largest - ln(self.total);
+        let both = self.mask.new[node] && self.mask.reuse[node];
+        let side = if chosen.container == Container::Reuse { self.reuse[node] } else { -self.reuse[node] };
+        if both { first - softplus(-side) } else { first }
+    }
+
+    /// H, in nats.
+    pub fn entropy(&self) -> f32 {
+        let log_total = ln(self.total);
+        let mut lanes = [0.0; LANES];
+        for node in 0..self.weights.len() {
+            let weight = self.weights[node];
+            // A masked score may be anything, also what is not a number.
+            let score = if weight > 0.0 { self.scores[node] - self.largest } else { 0.0 };
+            let both = self.mask.new[node] & self.mask.reuse[node];
+            let second = if both { second_entropy(self.reuse[node]) } else { 0.0 };
+            lanes[node % LANES] += weight * (log_total - score + second);
+        }
+        lanes.iter().sum::<f32>() / self.total
+    }
+
+    /// Writes d(a log pi(chosen) + b H) / d(logits) to `out`: s first, then u. Exactly 0 where masked.
+    ///
+    /// # Panics
+    /// If `out` has not 2 N numbers.
+    pub fn gradient(&self, chosen: Action, a: f32, b: f32, out: &mut [f32]) {
+        let nodes = self.weights.len();
+        assert_eq!(out.len(), 2 * nodes, "the gradient of {nodes} nodes");
+        let (scores, reuse) = out.split_at_mut(nodes);
+        let per_weight = -a / self.total;
+        for (out, weight) in scores.iter_mut().zip(self.weights) {
+            *out = per_weight * weight;
+        }
+        reuse.fill(0.0);
+        let node = chosen.node.index();
+        scores[node] += a;
+        if self.mask.new[node] && self.mask.reuse[node] {
+            let z = if chosen.container == Container::Reuse { 1.0 } else { 0.0 };
+            reuse[node] = a * (z - sigmoid(self.reuse[node]));
+        }
+        if b == 0.0 {
+            return;
+        }
+        // dH/ds_v = pi1(v) (H2(v) - log pi1(v) - H), dH/du_v = -pi1(v) u sigma(u) (1 - sigma(u)).
+        let entropy = self.entropy();
+        let log_total = ln(self.total);
+        for v in 0..nodes {
+            let weight = self.weights[v];
+            let pi = weight / self.total;
+            let score = if weight > 0.0 { self.scores[v] - self.largest } else { 0.0 };
+            let both = self.mask.new[v] & self.mask.reuse[v];
+            let u = if both { self.reuse[v] } else { 0.0 };
+            let second = if both { second_entropy(u) } else { 0.0 };
+            scores[v] += b * pi * (second - score + log_total - entropy);
+            reuse[v] -= b * pi * spread(u);
+        }
+    }
+}
+
+const LANES: usize = 8;
+
+/// A sum in eight strands, which the compiler keeps in vector registers; the order is fixed.
+#[inline]
+pub(crate) fn sum(numbers: &[f32]) -> f32 {
+    let mut lanes = [0.0; LANES];
+    let chunks = numbers.chunks_exact(LANES);
+    let rest: f32 = chunks.remainder().iter().sum();
+    for chunk in chunks {
+        for (lane, number) in lanes.iter_mut().zip(chunk) {
+            *lane += number;
+        }
+    }
+    lanes.iter().sum::<f32>() + rest
+}
+
+#[inline]
+fn action(node: usize, reuse: bool) -> Action {
+    let container = if reuse { Container::Reuse } else { Container::New };
+    Action { node: NodeId(node as u32), container }
+}
+
+#[inline(always)]
+fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + exp(-x))
+}
+
+/// log(1 + e^x), without overflow.
+#[inline(always)]
+fn softplus(x: f32) -> f32 {
+    let positive = if x > 0.0 { x } else { 0.0 };
+    positive + ln(1.0 + exp(-x.abs()))
+}
+
+/// Entropy of a coin whose logit is u: log(1 + e^-|u|) + |u| sigma(-|u|). Beyond 80 it is 0, and a product with an
+/// infinite u would not be a number.
+#[inline(always)]
+fn second_entropy(u: f32) -> f32 {
+    let size = u.abs();
+    let size = if size < 80.0 { size } else { 80.0 };
+    let e = exp(-size);
+    ln(1.0 + e) + size * e / (1.0 + e)
+}
+
+/// u sigma(u) (1 - sigma(u)), which also goes to 0 for large |u|.
+#[inline(always)]
+fn spread(u: f32) -> f32 {
+    let size = u.abs();
+    let size = if size < 80.0 { size } else { 80.0 };
+    let e = exp(-size);
+    let value = size * e / ((1.0 + e) * (1.0 + e));
+    if u < 0.0 { -value } else { value }
+}
+
+/// What stands in the place of masked logits: finite, so that 0 times it is 0, and far below any real one.
+const MASKED: f64 = -1e30;
+
+/// log pi and H of a batch in candle.
+///
+/// `scores` and `reuse` are s and u, (B, N) each; `new_open` and `reuse_open` the mask as 0 or 1, (B, N), type `u8`;
+/// `nodes` and `containers` the actions, (B,), type `u32`, 1 for a reuse. Returns log pi and H, (B,) each. Rows where
+/// nothing is valid give 0 for both, and no gradient. Every gradient is finite, whatever the mask.
+///
+/// # Errors
+/// What candle says of wrong shapes and types.
+pub fn log_prob_and_entropy(
+    scores: &Tensor,
+    reuse: &Tensor,
+    new_open: &Tensor,
+    reuse_open: &Tensor,
+    nodes: &Tensor,
+    containers: &Tensor,
+) -> Result<(Tensor, Tensor)> {
+    let kind = scores.dtype();
+    let open = new_open.maximum(reuse_open)?;
+    let any = open.max_keepdim(1)?;
+    // A row without a valid node is opened, so that its softmax exists, and multiplied by 0 at the end.
+    let opened = open.maximum(&any.eq(0.0)?.broadcast_as(open.shape())?)?;
+    let any = any.squeeze(1)?.to_dtype(kind)?;
+    let (first, pi1, h1) = factor(scores, &opened, 1)?;
+    // The second factor: logits 0 (new) and u (reuse); a node without either is opened like a row above.
+    let pair = Tensor::stack(&[&reuse.zeros_like()?, reuse], 2)?;
+    let pair_open = Tensor::stack(&[new_open, reuse_open], 2)?;
+    let none = pair_open.max_keepdim(2)?.eq(0.0)?.broadcast_as(pair_open.shape())?;
+    let (second, _, h2) = factor(&pair, &pair_open.maximum(&none)?, 2)?;
+    let entropy = (h1 + (pi1 * h2)?.sum(1)?)?;
+    let nodes = nodes.unsqueeze(1)?;
+    let first = first.gather(&nodes, 1)?.squeeze(1)?;
+    let side = containers.reshape((containers.elem_count(), 1, 1))?;
+    let side = side.broadcast_as((containers.elem_count(), scores.dim(1)?, 1))?.contiguous()?;
+    let second = second.gather(&side, 2)?.squeeze(2)?.gather(&nodes, 1)?.squeeze(1)?;
+    Ok((((first + second)? * &any)?, (entropy * any)?))
+}
+
+/// Masked log-softmax, its probabilities and its entropy along one dimension. The masked log-probabilities are set to
+/// 0 before they are multiplied: afterwards would be too late for the gradient.
+fn factor(logits: &Tensor, open: &Tensor, dim: usize) -> Result<(Tensor, Tensor, Tensor)> {
+    let fill = Tensor::full(MASKED, logits.shape(), logits.device())?.to_dtype(logits.dtype())?;
+    let masked = open.where_cond(logits, &fill)?;
+    let log = log_softmax(&masked, dim)?;
+    let log = open.where_cond(&log, &log.zeros_like()?)?;
+    let open = open.to_dtype(logits.dtype())?;
+    let probability = (log.exp()? * open)?;
+    let entropy = (&probability * &log)?.sum(D::Minus1)?.neg()?;
+    debug_assert_eq!(dim + 1, logits.rank(), "the last dimension");
+    Ok((log, probability, entropy))
+}
+
+/// The mask and actions of a batch as the tensors that [`log_prob_and_entropy`] takes.
+///
+/// # Errors
+/// What candle says of wrong shapes.
+pub fn tensors(rows: &[(Open<'_>, Action)], device: &candle_core::Device) -> Result<[Tensor; 4]> {
+    let nodes = rows.first().map_or(0, |(mask, _)| mask.new.len());
+    let bytes = |side: fn(&Open<'_>) -> Vec<u8>| -> Result<Tensor> {
+        let all: Vec<u8> = rows.iter().flat_map(|(mask, _)| side(mask)).collect();
+        Tensor::from_vec(all, (rows.len(), nodes), device)
+    };
+    let new = bytes(|mask| mask.new.iter().map(|&open| u8::from(open)).collect())?;
+    let reuse = bytes(|mask| mask.reuse.iter().map(|&open| u8::from(open)).collect())?;
+    let chosen: Vec<u32> = rows.iter().map(|(_, action)| action.node.0).collect();
+    let side: Vec<u32> =
+        rows.iter().map(|(_, action)| u32::from(action.container == Container::Reuse)).collect();
+    let device = device.clone();
+    Ok([
+        new,
+        reuse,
+        Tensor::from_vec(chosen, rows.len(), &device)?.to_dtype(DType::U32)?,
+        Tensor::from_vec(side, rows.len(), &device)?.to_dtype(DType::U32)?,
+    ])
+}
