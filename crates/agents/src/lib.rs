@@ -7,11 +7,13 @@
 //! # Reading order
 //! 1. [`observe`]: what an agent sees (9), may do and gets (10). [`env`](mod@env): the simulator with `reset` and `step`.
 //! 2. [`hierarchy`]: the masked distribution over (node, container).
-//! 3. [`ppo`]: Algorithm 1.. [`agent`]: a trained network at work.
+//! 3. [`ppo`]: Algorithm 1. [`dqn`]: m-DQN.. [`agent`]: a trained network at work.
 //! 4. Underneath: [`net`], [`adam`], [`math`], [`draw`], [`error`].
 
 pub mod adam;
 pub mod agent;
+pub mod checkpoint;
+pub mod dqn;
 pub mod draw;
 pub mod env;
 pub mod error;

@@ -36,6 +36,17 @@ pub enum Activation {
     Relu,
 }
 
+/// A tensor within the flat buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Layer and what it is: `0.weight`, `0.bias`, ...
+    pub name: String,
+    /// (inputs, outputs) or (outputs).
+    pub shape: Vec<usize>,
+    /// Where it lies.
+    pub range: std::ops::Range<usize>,
+}
+
 /// One layer of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layer {
@@ -70,6 +81,25 @@ impl Mlp {
             outputs: width(layer + 1),
             last: layer + 1 == count,
         })
+    }
+
+    /// The tensors of the flat buffer, in order, without gaps.
+    pub fn parts(&self) -> Vec<Part> {
+        let both = self.layers().enumerate().flat_map(|(index, layer)| {
+            let middle = layer.at + layer.inputs * layer.outputs;
+            let weights = Part {
+                name: format!("{index}.weight"),
+                shape: vec![layer.inputs, layer.outputs],
+                range: layer.at..middle,
+            };
+            let biases = Part {
+                name: format!("{index}.bias"),
+                shape: vec![layer.outputs],
+                range: middle..middle + layer.outputs,
+            };
+            [weights, biases]
+        });
+        both.collect()
     }
 
     /// How many parameters it has.

@@ -1,0 +1,267 @@
+//! Trainings as files: safetensors with the weights by layer, the optimiser's moments, and in the header's metadata one
+//! JSON text with everything else: configuration, seed, layout of the observation, positions of the random streams, curve.
+//!
+//! # Resuming
+//! Environments are not saved. A training that is resumed begins them anew, and so does one that is not interrupted
+//! wherever its configuration says so: after every `restart_rollouts` rollouts (PPO) or `restart_steps` decisions (m-DQN,
+//! whose replay buffer also begins empty there). A file written at such a point, and only at such a point, leads to the
+//! same bytes as the uninterrupted run.
+
+use crate::adam::Adam;
+use crate::agent::{Head, Network};
+use crate::draw::Draw;
+use crate::error::LearnError;
+use crate::net::Mlp;
+use crate::observe::LAYOUT;
+use crate::{dqn, ppo};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use scale_model::Seed;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+const FORMAT: &str = "scale-agent-1";
+/// Key of the JSON text in the header's metadata.
+const KEY: &str = "scale";
+
+/// What is read first, so that a file of another version is refused as such and not for the first field that differs.
+#[derive(Deserialize)]
+struct Version {
+    format: String,
+    layout: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Meta {
+    format: String,
+    layout: u32,
+    width: usize,
+    nodes: usize,
+    seed: Seed,
+    steps: u64,
+    optimiser_steps: u64,
+    /// Words drawn from the streams for actions and for batches.
+    streams: [u64; 2],
+    method: Method,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case", deny_unknown_fields)]
+enum Method {
+    Ppo { config: ppo::PpoConfig, curve: Vec<ppo::Progress> },
+    Dqn { config: dqn::DqnConfig, curve: Vec<dqn::Progress>, tally: dqn::Tally },
+}
+
+impl ppo::Learner {
+    /// Writes the training to a file. See the [module](self) for where to do it.
+    ///
+    /// # Errors
+    /// [`LearnError::Checkpoint`] if the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), LearnError> {
+        let meta = Meta {
+            format: FORMAT.into(),
+            layout: LAYOUT,
+            width: self.actor.inputs,
+            nodes: self.nodes,
+            seed: self.seed,
+            steps: self.steps,
+            optimiser_steps: self.adam.steps,
+            streams: [self.actions.position(), self.order.position()],
+            method: Method::Ppo { config: self.config.clone(), curve: self.curve.clone() },
+        };
+        let (theta, phi) = self.parameters.split_at(self.actor.parameters());
+        let networks = [("actor", &self.actor, theta), ("critic", &self.critic, phi)];
+        write(path, &meta, &networks, &self.adam)
+    }
+
+    /// Reads a training.
+    ///
+    /// # Errors
+    /// [`LearnError::Checkpoint`] if the file cannot be read, is cut off, is of another kind or layout, or does not fit
+    /// together.
+    pub fn load(path: &Path) -> Result<ppo::Learner, LearnError> {
+        let file = Opened::read(path)?;
+        let Meta { width, nodes, seed, steps, optimiser_steps, streams, method, .. } = file.meta()?;
+        let Method::Ppo { config, curve } = method else {
+            return Err(file.fault("it holds m-DQN, expected PPO"));
+        };
+        let mut learner = ppo::Learner::new(&config, width, nodes, seed)?;
+        let mut parameters = file.network("actor", &learner.actor)?;
+        parameters.extend(file.network("critic", &learner.critic)?);
+        learner.adam = file.adam(parameters.len(), optimiser_steps)?;
+        learner.parameters = parameters;
+        learner.actions = Draw::resume(seed.derive("actions", 0), streams[0]);
+        learner.order = Draw::resume(seed.derive("order", 0), streams[1]);
+        (learner.steps, learner.curve) = (steps, curve);
+        Ok(learner)
+    }
+}
+
+impl dqn::Learner {
+    /// Writes the training to a file. See the [module](self) for where to do it.
+    ///
+    /// # Errors
+    /// [`LearnError::Checkpoint`] if the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), LearnError> {
+        let (config, curve, tally) = (self.config.clone(), self.curve.clone(), self.tally.clone());
+        let meta = Meta {
+            format: FORMAT.into(),
+            layout: LAYOUT,
+            width: self.mlp.inputs,
+            nodes: self.nodes,
+            seed: self.seed,
+            steps: self.steps,
+            optimiser_steps: self.adam.steps,
+            streams: [self.actions.position(), self.samples.position()],
+            method: Method::Dqn { config, curve, tally },
+        };
+        let networks = [("q", &self.mlp, &self.parameters[..]), ("target", &self.mlp, &self.target[..])];
+        write(path, &meta, &networks, &self.adam)
+    }
+
+    /// Reads a training.
+    ///
+    /// # Errors
+    /// [`LearnError::Checkpoint`] if the file cannot be read, is cut off, is of another kind or layout, or does not fit
+    /// together.
+    pub fn load(path: &Path) -> Result<dqn::Learner, LearnError> {
+        let file = Opened::read(path)?;
+        let Meta { width, nodes, seed, steps, optimiser_steps, streams, method, .. } = file.meta()?;
+        let Method::Dqn { config, curve, tally } = method else {
+            return Err(file.fault("it holds PPO, expected m-DQN"));
+        };
+        let mut learner = dqn::Learner::new(&config, width, nodes, seed)?;
+        learner.parameters = file.network("q", &learner.mlp)?;
+        learner.target = file.network("target", &learner.mlp)?;
+        learner.adam = file.adam(learner.parameters.len(), optimiser_steps)?;
+        learner.actions = Draw::resume(seed.derive("actions", 0), streams[0]);
+        learner.samples = Draw::resume(seed.derive("samples", 0), streams[1]);
+        (learner.steps, learner.curve, learner.tally) = (steps, curve, tally);
+        Ok(learner)
+    }
+}
+
+impl Network {
+    /// Reads what is put to work from the file of a training of either kind.
+    ///
+    /// # Errors
+    /// [`LearnError::Checkpoint`], as [`ppo::Learner::load`].
+    pub fn load(path: &Path) -> Result<Network, LearnError> {
+        let file = Opened::read(path)?;
+        match file.meta()?.method {
+            Method::Ppo { .. } => Ok(ppo::Learner::load(path)?.network()),
+            Method::Dqn { .. } => Ok(dqn::Learner::load(path)?.network()),
+        }
+    }
+
+    /// What it is called in reports.
+    pub fn name(&self) -> &'static str {
+        match self.head {
+            Head::Policy => "ppo",
+            Head::Values | Head::Dueling => "m-dqn",
+        }
+    }
+}
+
+fn bytes(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// Writes the file beside its place and moves it there, so that it is whole or not there.
+fn write(path: &Path, meta: &Meta, networks: &[(&str, &Mlp, &[f32])], adam: &Adam) -> Result<(), LearnError> {
+    let fault = |what: String| LearnError::Checkpoint { path: path.display().to_string(), what };
+    let mut parts: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
+    for (network, mlp, parameters) in networks {
+        for part in mlp.parts() {
+            let name = format!("{network}.{}", part.name);
+            parts.push((name, part.shape, bytes(&parameters[part.range])));
+        }
+    }
+    parts.push(("adam.first".into(), vec![adam.first.len()], bytes(&adam.first)));
+    parts.push(("adam.second".into(), vec![adam.second.len()], bytes(&adam.second)));
+    let mut views = Vec::with_capacity(parts.len());
+    for (name, shape, bytes) in &parts {
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
+        views.push((name.as_str(), view.map_err(|error| fault(error.to_string()))?));
+    }
+    let text = serde_json::to_string(meta).map_err(|error| fault(error.to_string()))?;
+    #[expect(
+        clippy::disallowed_types,
+        reason = "the library asks for one; with a single key it has one order"
+    )]
+    let header = std::collections::HashMap::from([(KEY.to_string(), text)]);
+    let all = serialize(views, Some(header)).map_err(|error| fault(error.to_string()))?;
+    let beside = path.with_extension("part");
+    std::fs::write(&beside, all).map_err(|error| fault(error.to_string()))?;
+    std::fs::rename(&beside, path).map_err(|error| fault(error.to_string()))
+}
+
+/// A file that was read.
+struct Opened {
+    path: String,
+    bytes: Vec<u8>,
+}
+
+impl Opened {
+    fn read(path: &Path) -> Result<Opened, LearnError> {
+        let name = path.display().to_string();
+        match std::fs::read(path) {
+            Ok(bytes) => Ok(Opened { path: name, bytes }),
+            Err(error) => Err(LearnError::Checkpoint { path: name, what: error.to_string() }),
+        }
+    }
+
+    fn fault(&self, what: impl ToString) -> LearnError {
+        LearnError::Checkpoint { path: self.path.clone(), what: what.to_string() }
+    }
+
+    fn meta(&self) -> Result<Meta, LearnError> {
+        let broken = |error| self.fault(format!("not safetensors, or cut off: {error}"));
+        // The tensors too, so that a file that ends early is refused here.
+        SafeTensors::deserialize(&self.bytes).map_err(broken)?;
+        let (_, header) = SafeTensors::read_metadata(&self.bytes).map_err(broken)?;
+        let text = header.metadata().as_ref().and_then(|all| all.get(KEY));
+        let text = text.ok_or_else(|| self.fault(format!("no metadata under {KEY:?}: not an agent")))?;
+        let unreadable = |error: serde_json::Error| self.fault(format!("metadata: {error}"));
+        let Version { format, layout } = serde_json::from_str(text).map_err(unreadable)?;
+        if format != FORMAT {
+            return Err(self.fault(format!("format: {format:?}: expected {FORMAT:?}")));
+        }
+        if layout != LAYOUT {
+            return Err(self.fault(format!("layout of the observation: {layout}: expected {LAYOUT}")));
+        }
+        serde_json::from_str(text).map_err(unreadable)
+    }
+
+    /// The parameters of a network, part by part.
+    fn network(&self, network: &str, mlp: &Mlp) -> Result<Vec<f32>, LearnError> {
+        let mut parameters = Vec::with_capacity(mlp.parameters());
+        for part in mlp.parts() {
+            parameters.extend(self.tensor(&format!("{network}.{}", part.name), &part.shape)?);
+        }
+        Ok(parameters)
+    }
+
+    fn adam(&self, parameters: usize, steps: u64) -> Result<Adam, LearnError> {
+        let first = self.tensor("adam.first", &[parameters])?;
+        let second = self.tensor("adam.second", &[parameters])?;
+        Ok(Adam { first, second, steps })
+    }
+
+    fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, LearnError> {
+        let all = SafeTensors::deserialize(&self.bytes).map_err(|error| self.fault(error))?;
+        let tensor = all.tensor(name).map_err(|error| self.fault(error))?;
+        if tensor.dtype() != Dtype::F32 || tensor.shape() != shape {
+            let (kind, found) = (tensor.dtype(), tensor.shape());
+            return Err(self.fault(format!("{name}: {kind:?} of shape {found:?}: expected F32 {shape:?}")));
+        }
+        let number = |bytes: &[u8]| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let numbers: Vec<f32> = tensor.data().chunks_exact(4).map(number).collect();
+        match numbers.iter().position(|number| !number.is_finite()) {
+            None => Ok(numbers),
+            Some(index) => {
+                Err(self.fault(format!("{name}[{index}]: {}: expected a finite number", numbers[index])))
+            }
+        }
+    }
+}
