@@ -700,3 +700,132 @@ fn push_back(back: &mut [f32], action: Action, mask: Open<'_>, dueling: bool, sl
 fn valid(mask: Open<'_>) -> impl Iterator<Item = usize> {
     mask.new.iter().chain(mask.reuse).enumerate().filter(|(_, open)| **open).map(|(flat, _)| flat)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODES: usize = 2;
+
+    /// A replay of one decision (new on node 0, reward 1, then another state or the end), a network without weights whose
+    /// biases are the given Q values, and the loss of Q(s, a) = 0 against the target.
+    fn loss(config: &DqnConfig, next: [bool; 4], end: Option<End>, online: &[f32], target: &[f32]) -> f64 {
+        let outputs = 2 * NODES + usize::from(config.dueling);
+        let mlp = Mlp { inputs: 1, hidden: vec![], outputs, activation: Activation::Relu };
+        let constant = |q: &[f32]| {
+            let mut parameters = vec![0.0; mlp.parameters()];
+            parameters[outputs..].copy_from_slice(q);
+            parameters
+        };
+        let mut replay = Replay::new(4, 1, NODES);
+        let open = Mask { new: vec![true; 2], reuse: vec![true; 2] };
+        let state = replay.push_state(|out| out.fill(1.0), &open);
+        replay.decide(state, Action::of_flat(0, NODES), 1.0, end);
+        let (new, reuse) = next.split_at(NODES);
+        replay.push_state(|out| out.fill(1.0), &Mask { new: new.to_vec(), reuse: reuse.to_vec() });
+        let sample = replay.sample(0, config.n_steps, config.gamma).expect("a sample");
+        let (online, target) = (constant(online), constant(target));
+        let (loss, _) = Update::default().gradient(config, &mlp, &online, &target, &[replay], &[(0, sample)]);
+        loss
+    }
+
+    fn config() -> DqnConfig {
+        DqnConfig { gamma: 0.5, ..DqnConfig::paper(100) }
+    }
+
+    /// Row 11 (tianshou#309, ray#47537): the best action of the next state is a valid one; the mask comes after the network.
+    #[test]
+    fn bug_11_the_next_action_is_a_valid_one() {
+        let zero = [0.0; 4];
+        // Valid: reuse on node 0 alone, Q' = 0.5 there and 100 elsewhere: y = 1 + 0.5 * 0.5.
+        let next = [false, false, true, false];
+        let y = 1.25;
+        let found = loss(&config(), next, None, &zero, &[100.0, 100.0, 0.5, 100.0]);
+        assert!((found - (y - 0.5)).abs() < 1e-6, "{found}");
+        // Double: Q chooses reuse on node 1 among the valid ones, Q' values it: y = 1 + 0.5 * 3. Q(s, a) = 0 still.
+        let double = DqnConfig { double: true, ..config() };
+        let found =
+            loss(&double, [false, false, true, true], None, &[0.0, 9.0, 1.0, 2.0], &[0.0, 0.0, 5.0, 3.0]);
+        assert!((found - (2.5 - 0.5)).abs() < 1e-6, "{found}");
+        // Without it Q' chooses: y = 1 + 0.5 * 5.
+        let found =
+            loss(&config(), [false, false, true, true], None, &[0.0, 9.0, 1.0, 2.0], &[0.0, 0.0, 5.0, 3.0]);
+        assert!((found - (3.5 - 0.5)).abs() < 1e-6, "{found}");
+        // Dueling: V = 2, A = 1 and 3 where valid and 100 where not: Q' = 2 + 3 - 2, y = 1 + 0.5 * 3.
+        let dueling = DqnConfig { dueling: true, ..config() };
+        let found =
+            loss(&dueling, [false, false, true, true], None, &[0.0; 5], &[100.0, 100.0, 1.0, 3.0, 2.0]);
+        assert!((found - (2.5 - 0.5)).abs() < 1e-6, "{found}");
+    }
+
+    /// Row 12 (rlevo#192): after the end, whatever the network says of the next state, infinity too, does not count; nor
+    /// where nothing is valid in it.
+    #[test]
+    fn bug_12_nothing_counts_after_the_end() {
+        for bad in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e30] {
+            let found = loss(&config(), [true; 4], Some(End::Terminated), &[0.0; 4], &[bad; 4]);
+            assert_eq!(found, 0.5, "{bad}: y is the reward alone");
+            let found = loss(&config(), [false; 4], None, &[0.0; 4], &[bad; 4]);
+            assert_eq!(found, 0.5, "{bad}: a state without valid actions");
+        }
+    }
+
+    /// The gradient by hand against central differences of the loss, for both heads.
+    #[test]
+    fn the_gradient_is_the_slope_of_the_loss() {
+        for dueling in [false, true] {
+            let config = DqnConfig { dueling, double: true, n_steps: 2, ..config() };
+            let mut draw = Draw::new(Seed(3));
+            let outputs = 2 * NODES + usize::from(dueling);
+            let mlp = Mlp { inputs: 3, hidden: vec![5], outputs, activation: Activation::Relu };
+            let mut parameters = mlp.uniform(&mut draw);
+            let target = mlp.uniform(&mut draw);
+            let mut replay = Replay::new(50, 3, NODES);
+            for t in 0..40 {
+                let mut mask = Mask::closed(NODES);
+                mask.new.iter_mut().chain(&mut mask.reuse).for_each(|open| *open = draw.unit() < 0.7);
+                mask.new[0] = true;
+                let state =
+                    replay.push_state(|out| out.iter_mut().for_each(|x| *x = draw.normal() as f32), &mask);
+                let action = random(mask.open(), &mut draw).expect("one is valid");
+                replay.decide(state, action, draw.normal(), (t % 7 == 6).then_some(End::Terminated));
+            }
+            let replay = [replay];
+            let chosen: Vec<_> =
+                (0..38).map(|at| (0, replay[0].sample(at, 2, 0.5).expect("a sample"))).collect();
+            let mut update = Update::default();
+            update.gradient(&config, &mlp, &parameters, &target, &replay, &chosen);
+            let gradient = update.gradient.clone();
+            // The target depends on Q only by which action it chooses: not within such small steps.
+            for index in 0..parameters.len() {
+                let mut at = |by: f32| {
+                    let before = parameters[index];
+                    parameters[index] += by;
+                    let x = f64::from(parameters[index]);
+                    let loss = update.gradient(&config, &mlp, &parameters, &target, &replay, &chosen).0;
+                    parameters[index] = before;
+                    (x, loss)
+                };
+                let ((x1, up), (x0, down)) = (at(1e-3), at(-1e-3));
+                let slope = (up - down) / (x1 - x0);
+                assert!((f64::from(gradient[index]) - slope).abs() < 2e-4, "{index}: {slope}");
+            }
+        }
+    }
+
+    #[test]
+    fn exploration_draws_valid_actions_only_and_all_of_them() {
+        let mask = Mask { new: vec![false, true, false], reuse: vec![true, true, false] };
+        let mut draw = Draw::new(Seed(1));
+        let mut counts = [0; 6];
+        for _ in 0..3000 {
+            counts[random(mask.open(), &mut draw).expect("three are valid").flat(3)] += 1;
+        }
+        let expected = [0, 1000, 0, 1000, 1000, 0];
+        assert!(
+            counts.iter().zip(expected).all(|(&found, e): (&i32, i32)| (found - e).abs() < 120),
+            "{counts:?}"
+        );
+        assert!(random(Mask::closed(3).open(), &mut draw).is_none());
+    }
+}

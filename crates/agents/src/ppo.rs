@@ -708,3 +708,301 @@ fn standard(numbers: impl ExactSizeIterator<Item = f64> + Clone) -> (f64, f64) {
     let square = numbers.map(|x| (x - mean) * (x - mean)).sum::<f64>();
     (mean, (square / (n - 1.0)).sqrt() + 1e-8)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::Step;
+    use crate::hierarchy::{log_prob_and_entropy, tensors};
+    use candle_core::{Device, Tensor, Var};
+    use proptest::prelude::*;
+
+    /// Random observations and masks; every `length` steps an episode ends, by turns cut off and for good.
+    struct Noise {
+        draw: Draw,
+        width: usize,
+        nodes: usize,
+        length: u64,
+        steps: u64,
+        now: Vec<f32>,
+        mask: Mask,
+    }
+
+    impl Noise {
+        fn new(width: usize, nodes: usize, length: u64, seed: u64) -> Noise {
+            let (draw, mask) = (Draw::new(Seed(seed)), Mask::closed(nodes));
+            let mut noise = Noise { draw, width, nodes, length, steps: 0, now: vec![0.0; width], mask };
+            noise.next();
+            noise
+        }
+
+        fn next(&mut self) {
+            self.now.iter_mut().for_each(|x| *x = self.draw.normal() as f32);
+            for v in 0..self.nodes {
+                self.mask.new[v] = self.draw.unit() < 0.6;
+                self.mask.reuse[v] = self.draw.unit() < 0.4;
+            }
+            let sure = self.draw.below(self.nodes);
+            self.mask.new[sure] = true;
+        }
+    }
+
+    impl Env for Noise {
+        fn width(&self) -> usize {
+            self.width
+        }
+        fn nodes(&self) -> usize {
+            self.nodes
+        }
+        fn restart(&mut self, index: u64) -> Result<(), LearnError> {
+            *self = Noise::new(self.width, self.nodes, self.length, index);
+            Ok(())
+        }
+        fn reset(&mut self) -> Result<(), LearnError> {
+            self.next();
+            Ok(())
+        }
+        fn observe(&self, out: &mut [f32]) {
+            out.copy_from_slice(&self.now);
+        }
+        fn mask(&self, mask: &mut Mask) {
+            mask.clone_from(&self.mask);
+        }
+        fn step(&mut self, action: Action) -> Result<Step, LearnError> {
+            assert!(self.mask.open().allows(action), "an invalid action");
+            let reward = self.draw.normal() + f64::from(self.now[0]);
+            self.next();
+            self.steps += 1;
+            let ends = self.steps.is_multiple_of(self.length);
+            let odd = (self.steps / self.length) % 2 == 1;
+            let end = ends.then_some(if odd { End::Truncated } else { End::Terminated });
+            Ok(Step { reward, end, late: false })
+        }
+    }
+
+    fn small() -> PpoConfig {
+        PpoConfig { rollout_steps: 32, minibatch: 16, epochs: 2, hidden: vec![8, 8], ..PpoConfig::paper(256) }
+    }
+
+    /// The whole loss in candle, by its formula, against the gradient by hand, to 1e-5; after some updates, so that ratios
+    /// are not 1 and some are clipped.
+    fn check_gradient(config: &PpoConfig, seed: u64) {
+        let mut envs = [Noise::new(7, 5, 9, 1), Noise::new(7, 5, 9, 2)];
+        let mut learner = Learner::new(config, 7, 5, Seed(seed)).expect("it makes sense");
+        // Larger steps than usual, to leave the clip range.
+        learner.config.learning_rate = 0.02;
+        learner.iterate(&mut envs).expect("it learns");
+        let Learner { actor, critic, parameters, rollout, update, .. } = &mut learner;
+        let chosen: Vec<usize> = (0..rollout.len()).step_by(3).collect();
+        let losses = update.gradient(config, (actor, critic), parameters, rollout, &chosen);
+        assert!(losses.kl > 1e-4, "the policy has moved: {}", losses.kl);
+
+        let loss = |flat: &Tensor| -> candle_core::Result<Tensor> {
+            let device = Device::Cpu;
+            let count = chosen.len();
+            let input: Vec<f32> =
+                chosen.iter().flat_map(|&row| rollout.observation(row).iter().copied()).collect();
+            let input = Tensor::from_vec(input, (count, 7), &device)?;
+            let column = |of: &dyn Fn(usize) -> f32| -> candle_core::Result<Tensor> {
+                Tensor::from_vec(chosen.iter().map(|&row| of(row)).collect::<Vec<_>>(), count, &device)
+            };
+            let theta = flat.narrow(0, 0, actor.parameters())?;
+            let phi = flat.narrow(0, actor.parameters(), critic.parameters())?;
+            let logits = actor.candle(&theta, &input)?;
+            let rows: Vec<_> = chosen.iter().map(|&row| (rollout.mask(row), rollout.actions[row])).collect();
+            let [new, reuse, nodes, containers] = tensors(&rows, &device)?;
+            let (log_prob, entropy) = log_prob_and_entropy(
+                &logits.narrow(1, 0, 5)?,
+                &logits.narrow(1, 5, 5)?,
+                &new,
+                &reuse,
+                &nodes,
+                &containers,
+            )?;
+            let advantage = column(&|row| rollout.advantages[row])?;
+            let advantage = match config.normalize_advantage {
+                false => advantage,
+                true => {
+                    let centred = advantage.broadcast_sub(&advantage.mean_all()?)?;
+                    let variance = (centred.sqr()?.sum_all()? / (count as f64 - 1.0))?;
+                    centred.broadcast_div(&(variance.sqrt()? + 1e-8)?)?
+                }
+            };
+            let ratio = (log_prob - column(&|row| rollout.log_probs[row])?)?.exp()?;
+            let cut = ratio.clamp(1.0 - config.clip_range, 1.0 + config.clip_range)?;
+            let surrogate = (&ratio * &advantage)?.minimum(&(cut * &advantage)?)?;
+            let value = critic.candle(&phi, &input)?.squeeze(1)?;
+            let value = match config.clip_range_value {
+                None => value,
+                Some(range) => {
+                    let old = column(&|row| rollout.values[row])?;
+                    (&old + (value - &old)?.clamp(-range, range)?)?
+                }
+            };
+            let error = (value - column(&|row| rollout.targets[row])?)?.sqr()?.mean_all()?;
+            let policy = surrogate.mean_all()?.neg()?;
+            ((policy - (entropy.mean_all()? * config.entropy_coefficient)?)?
+                + (error * config.value_coefficient)?)?
+                .sum_all()
+        };
+        let variable = Var::from_slice(parameters, parameters.len(), &Device::Cpu).expect("a variable");
+        let store = loss(&variable).and_then(|loss| loss.backward()).expect("candle computes");
+        let gradient = store.get(&variable).expect("a gradient reaches every parameter");
+        let gradient: Vec<f32> = gradient.to_vec1().expect("one row");
+        let size = gradient.iter().fold(1.0_f32, |most, g| most.max(g.abs()));
+        for (index, (own, candle)) in update.gradient.iter().zip(&gradient).enumerate() {
+            assert!((own - candle).abs() < 1e-5 * size, "{index}: {own} and {candle}");
+        }
+    }
+
+    #[test]
+    fn the_gradient_of_the_whole_loss_equals_candle() {
+        for seed in 0..5 {
+            check_gradient(&small(), seed);
+            check_gradient(&PpoConfig { entropy_coefficient: 0.1, ..small() }, seed);
+            check_gradient(&PpoConfig { normalize_advantage: false, ..small() }, seed);
+            check_gradient(&PpoConfig { clip_range_value: Some(0.1), ..small() }, seed);
+        }
+    }
+
+    /// Row 3 of the bug table (sb3-contrib#195, #247): the log-probability of the rollout is that of the update. Row by
+    /// row, before anything has moved.
+    #[test]
+    fn bug_03_the_ratio_is_one_in_the_first_epoch() {
+        let mut envs = [Noise::new(20, 50, 9, 1)];
+        let mut learner = Learner::new(&small(), 20, 50, Seed(3)).expect("it makes sense");
+        // Not nearly uniform, as the first policy is.
+        learner.parameters.iter_mut().for_each(|p| *p *= 1.5);
+        learner.restart(&mut envs).expect("it restarts");
+        learner.collect(&mut envs).expect("it plays");
+        learner.rollout.estimate(&learner.config);
+        let Learner { config, actor, critic, parameters, rollout, update, .. } = &mut learner;
+        for row in 0..rollout.len() {
+            let losses = update.gradient(config, (actor, critic), parameters, rollout, &[row]);
+            // kl = (r - 1) - log r = (r - 1)^2 / 2 near 1.
+            assert!(losses.kl.abs() < 0.5e-12, "row {row}: {}", losses.kl);
+            assert_eq!(losses.clipped, 0.0);
+        }
+    }
+
+    /// The return of the definition: the discounted sum up to the end of the episode, and the value beyond.
+    fn rewards_to_go(rewards: &[f64], ends: &[bool], last: f64, gamma: f64) -> Vec<f64> {
+        let tail = |t: usize| {
+            let end = (t..rewards.len()).find(|&k| ends[k]);
+            let until = end.unwrap_or(rewards.len() - 1);
+            let sum: f64 = (t..=until).map(|k| gamma.powi((k - t) as i32) * rewards[k]).sum();
+            sum + if end.is_none() { gamma.powi((rewards.len() - t) as i32) * last } else { 0.0 }
+        };
+        (0..rewards.len()).map(tail).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Rows 13 and 14 (rlevo#170, #342, cleanrl#198): GAE against its three closed forms: lambda = 1 is the rewards-to-go,
+        /// lambda = 0 Eq. (14), and in between the weighted mean of all n-step advantages.
+        #[test]
+        fn bug_13_gae_equals_its_closed_forms(
+            steps in prop::collection::vec((-2.0..2.0_f64, -2.0..2.0_f64, prop::bool::weighted(0.2)), 1..30),
+            last in -2.0..2.0_f64, gamma in 0.0..1.0_f64, lambda in 0.0..0.99_f64,
+        ) {
+            let rewards: Vec<f64> = steps.iter().map(|step| step.0).collect();
+            let values: Vec<f64> = steps.iter().map(|step| step.1).collect();
+            let ends: Vec<bool> = steps.iter().map(|step| step.2).collect();
+            let n = steps.len();
+            let go = rewards_to_go(&rewards, &ends, last, gamma);
+            for (t, advantage) in gae(&rewards, &values, &ends, last, gamma, 1.0).into_iter().enumerate() {
+                prop_assert!((advantage - (go[t] - values[t])).abs() < 1e-9);
+            }
+            let value = |t: usize| if t < n { values[t] } else { last };
+            for (t, advantage) in gae(&rewards, &values, &ends, last, gamma, 0.0).into_iter().enumerate() {
+                let after = if ends[t] { 0.0 } else { gamma * value(t + 1) };
+                prop_assert!((advantage - (rewards[t] + after - values[t])).abs() < 1e-12);
+            }
+            for (t, advantage) in gae(&rewards, &values, &ends, last, gamma, lambda).into_iter().enumerate() {
+                // The horizon: the end of the episode, or of the rollout.
+                let m = (t..n).find(|&k| ends[k]).map_or(n, |k| k + 1) - t;
+                let n_step = |k: usize| {
+                    let sum: f64 = (0..k).map(|i| gamma.powi(i as i32) * rewards[t + i]).sum();
+                    let rest = if ends[t + k - 1] { 0.0 } else { gamma.powi(k as i32) * value(t + k) };
+                    sum + rest - values[t]
+                };
+                let mixed: f64 = (1..m).map(|k| (1.0 - lambda) * lambda.powi(k as i32 - 1) * n_step(k)).sum();
+                let exact = mixed + lambda.powi(m as i32 - 1) * n_step(m);
+                prop_assert!((advantage - exact).abs() < 1e-9, "{t}: {advantage} and {exact}");
+            }
+        }
+    }
+
+    /// Row 14 (cleanrl#198, EmbodiChain#610): where an episode is cut off, the value of the state *reached* is added.
+    #[test]
+    fn bug_14_a_truncated_return_goes_on_from_the_state_reached() {
+        let config = PpoConfig { rollout_steps: 20, gamma: 0.9, ..small() };
+        let mut envs = [Noise::new(4, 3, 5, 0)];
+        let mut learner = Learner::new(&config, 4, 3, Seed(1)).expect("it makes sense");
+        learner.restart(&mut envs).expect("it restarts");
+        learner.collect(&mut envs).expect("it plays");
+        // The same again by hand: the environment draws the same numbers whatever is done in it.
+        let mut twin = Noise::new(4, 3, 5, 0);
+        twin.restart(0).expect("it restarts");
+        let phi = &learner.parameters[learner.actor.parameters()..];
+        let mut scratch = vec![0.0; learner.critic.scratch()];
+        let (mut cut, mut ended) = (0, 0);
+        for row in 0..20 {
+            let action = learner.rollout.actions[row];
+            let step = twin.step(action).expect("it is valid");
+            let reached = twin.now.clone();
+            let value = f64::from(learner.critic.forward(phi, &reached, &mut scratch)[0]);
+            let expected = match step.end {
+                Some(End::Truncated) => step.reward + 0.9 * value,
+                _ => step.reward,
+            };
+            cut += usize::from(step.end == Some(End::Truncated));
+            ended += usize::from(step.end == Some(End::Terminated));
+            assert_eq!(learner.rollout.rewards[row], expected);
+            assert_eq!(learner.rollout.ends[row], step.end.is_some());
+            if step.end.is_some() {
+                twin.reset().expect("it resets");
+            }
+        }
+        assert_eq!((cut, ended), (2, 2));
+    }
+
+    /// Row 15 (SB3#325, #440): a last mini-batch of one sample has no standard deviation.
+    #[test]
+    fn bug_15_a_last_mini_batch_of_one_does_no_harm() {
+        let config = PpoConfig { rollout_steps: 33, minibatch: 16, total_steps: 99, ..small() };
+        let mut envs = [Noise::new(4, 3, 5, 0)];
+        let learner = train(&config, &mut envs, Seed(1), &mut |_| ()).expect("it learns");
+        assert!(all_finite(&learner.parameters));
+        assert_eq!(learner.curve[0].updates, 3 * 2);
+    }
+
+    /// Row 8 (sb3-contrib#221): advantages that do not vary give a step of 0, not NaN.
+    #[test]
+    fn bug_08_equal_advantages_do_no_harm() {
+        let (mean, deviation) = standard([2.0, 2.0, 2.0].into_iter());
+        assert_eq!(((2.0 - mean) / deviation, deviation), (0.0, 1e-8));
+    }
+
+    /// Row 20 (candle#3752, #3011): every parameter of actor and critic gets a gradient and moves.
+    #[test]
+    fn bug_20_every_parameter_moves() {
+        let mut envs = [Noise::new(7, 5, 9, 1)];
+        // Long enough that every node is chosen where both of its containers are open.
+        let config = PpoConfig { rollout_steps: 256, ..small() };
+        let mut learner = Learner::new(&config, 7, 5, Seed(1)).expect("it makes sense");
+        let before = learner.parameters.clone();
+        learner.iterate(&mut envs).expect("it learns");
+        let still = before.iter().zip(&learner.parameters).filter(|(a, b)| a == b).count();
+        assert_eq!(still, 0, "of {} parameters", before.len());
+    }
+
+    #[test]
+    fn a_kl_target_ends_the_update_before_the_step() {
+        let config = PpoConfig { target_kl: Some(1e-9), epochs: 5, ..small() };
+        let mut learner = Learner::new(&config, 7, 5, Seed(1)).expect("it makes sense");
+        let progress = learner.iterate(&mut [Noise::new(7, 5, 9, 1)]).expect("it learns");
+        assert_eq!(progress.updates, 1, "the first step starts at KL 0, the second is too far");
+    }
+}

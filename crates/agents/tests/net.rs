@@ -49,7 +49,7 @@ fn check(mlp: &Mlp, rows: usize, seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn outputs_and_gradients_equal_candle(
