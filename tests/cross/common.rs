@@ -3,6 +3,7 @@
 use scale_lab::experiment::Experiment;
 use scale_lab::measure;
 use scale_lab::reproduce;
+use scale_lab::train::Agents;
 use scale_lab::roster::{Algorithm, Entry};
 use scale_lab::scenario::{Built, Scenario, Sites};
 use scale_model::{
@@ -35,7 +36,8 @@ pub(crate) fn small(nodes: u32, functions: u32, load: f64, minutes: u32) -> Scen
 /// Whether an entry of the roster is a rule that decides in microseconds. The others search for milliseconds and more:
 /// tests give them fewer batches.
 pub(crate) fn is_rule(name: &str) -> bool {
-    !["milp", "midaco", "hybrid"].iter().any(|search| name.starts_with(search))
+    // Agents have to be trained first: they are tested where they are trained.
+    !["milp", "midaco", "hybrid", "scale", "m-dqn"].iter().any(|search| name.starts_with(search))
 }
 
 pub(crate) fn play(
@@ -46,7 +48,7 @@ pub(crate) fn play(
     seed: u64,
     observer: &mut dyn Observer,
 ) -> Summary {
-    let played = measure::run(&built.platform, &generated.workload, config, entry, seed, observer);
+    let played = measure::run(&built.platform, &generated.workload, config, entry, &Agents::none(), seed, observer);
     played.unwrap_or_else(|error| panic!("{}: {error}", entry.name))
 }
 
@@ -55,6 +57,7 @@ pub(crate) fn decide(entry: &Entry, problem: &BatchProblem<'_>) -> Result<Soluti
     match (entry.make)(Seed(1)) {
         Algorithm::Scheduler(scheduler) => OneByOne(scheduler).solve(problem, &Budget::default()),
         Algorithm::Solver(mut solver, budget) => solver.solve(problem, &budget),
+        Algorithm::Learned(learned) => panic!("{}: not trained", learned.name()),
     }
 }
 

@@ -6,9 +6,11 @@
 mod common;
 
 use common::day;
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use scale_agents::dqn::{self, DqnConfig};
 use scale_agents::ppo::{self, PpoConfig};
+use scale_agents::scale::Scale;
+use scale_agents::scorer::Scorer;
 use scale_agents::{Action, Agent, Env, Mask, Reward, SimEnv, observe};
 use scale_model::{Scheduler, Seed};
 use std::hint::black_box;
@@ -37,6 +39,18 @@ fn decide(c: &mut Criterion) {
     let mut out = vec![0.0; width];
     c.bench_function("observe", |b| b.iter(|| observe::observe(&problem, state, next, black_box(&mut out))));
     let function = problem.requests[next].function;
+    // A whole batch, as Scale takes stock of it at its first request.
+    let mut scale = Scale::new(Scorer { hidden: 0, weights: vec![0.01; Scorer::len_of(0)] });
+    let mut group = c.benchmark_group("batch");
+    group.throughput(Throughput::Elements(problem.requests.len() as u64));
+    group.bench_function("scale", |b| {
+        b.iter(|| {
+            for next in 0..problem.requests.len() {
+                black_box(scale.decide(&problem, state, next));
+            }
+        })
+    });
+    group.finish();
     c.bench_function("mask", |b| b.iter(|| mask.look(problem.platform, state, black_box(function))));
     let mut scratch = vec![0.0; ppo.mlp.scratch()];
     c.bench_function("forward", |b| {

@@ -2,7 +2,8 @@
 //! JSON text with everything else: configuration, seed, layout of the observation, positions of the random streams, curve.
 //!
 //! # Resuming
-//! Environments are not saved. A training that is resumed begins them anew, and so does one that is not interrupted
+//! A training of the preset `scale` is saved after any generation and goes on from there as if it had not been interrupted.
+//! PPO and m-DQN: environments are not saved. A training that is resumed begins them anew, and so does one that is not interrupted
 //! wherever its configuration says so: after every `restart_rollouts` rollouts (PPO) or `restart_steps` decisions (m-DQN,
 //! whose replay buffer also begins empty there). A file written at such a point, and only at such a point, leads to the
 //! same bytes as the uninterrupted run.
@@ -13,13 +14,15 @@ use crate::draw::Draw;
 use crate::error::LearnError;
 use crate::net::Mlp;
 use crate::observe::LAYOUT;
-use crate::{dqn, ppo};
+use crate::{dqn, features, ppo, scale};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use scale_model::Seed;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 const FORMAT: &str = "scale-agent-1";
+const SCALE: &str = "scale-scorer-1";
 /// Key of the JSON text in the header's metadata.
 const KEY: &str = "scale";
 
@@ -52,6 +55,67 @@ enum Method {
     Dqn { config: dqn::DqnConfig, curve: Vec<dqn::Progress>, tally: dqn::Tally },
 }
 
+/// The same for the preset `scale`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScaleMeta {
+    format: String,
+    /// [`features::VERSION`].
+    layout: u32,
+    seed: Seed,
+    optimiser_steps: u64,
+    /// Words drawn from the stream.
+    stream: u64,
+    config: scale::ScaleConfig,
+    curve: Vec<scale::Progress>,
+}
+
+/// A tensor: name, shape, numbers.
+type Part<'a> = (String, Vec<usize>, &'a [f32]);
+
+impl scale::Learner {
+    /// Writes the training to a file, after any generation.
+    ///
+    /// # Errors
+    /// [`LearnError::Checkpoint`] if the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), LearnError> {
+        let meta = ScaleMeta {
+            format: SCALE.into(),
+            layout: features::VERSION,
+            seed: self.seed,
+            optimiser_steps: self.adam.steps,
+            stream: self.draw.position(),
+            config: self.config.clone(),
+            curve: self.curve.clone(),
+        };
+        let shape = vec![self.scorer.weights.len()];
+        let parts = vec![
+            ("best".to_string(), shape.clone(), &self.best.weights[..]),
+            ("scorer".to_string(), shape, &self.scorer.weights[..]),
+        ];
+        write(path, &meta, parts, &self.adam)
+    }
+
+    /// Reads a training.
+    ///
+    /// # Errors
+    /// [`LearnError::Checkpoint`] if the file cannot be read, is cut off, is of another kind or of another version of the
+    /// features, or does not fit together.
+    pub fn load(path: &Path) -> Result<scale::Learner, LearnError> {
+        let file = Opened::read(path)?;
+        let ScaleMeta { seed, optimiser_steps, stream, config, curve, .. } =
+            file.meta(SCALE, features::VERSION)?;
+        let mut learner = scale::Learner::new(&config, seed)?;
+        let length = learner.scorer.weights.len();
+        learner.best.weights = file.tensor("best", &[length])?;
+        learner.scorer.weights = file.tensor("scorer", &[length])?;
+        learner.adam = file.adam(length, optimiser_steps)?;
+        learner.draw = Draw::resume(seed.derive("scale", 0), stream);
+        learner.curve = curve;
+        Ok(learner)
+    }
+}
+
 impl ppo::Learner {
     /// Writes the training to a file. See the [module](self) for where to do it.
     ///
@@ -71,7 +135,7 @@ impl ppo::Learner {
         };
         let (theta, phi) = self.parameters.split_at(self.actor.parameters());
         let networks = [("actor", &self.actor, theta), ("critic", &self.critic, phi)];
-        write(path, &meta, &networks, &self.adam)
+        write(path, &meta, parts_of(&networks), &self.adam)
     }
 
     /// Reads a training.
@@ -81,7 +145,8 @@ impl ppo::Learner {
     /// together.
     pub fn load(path: &Path) -> Result<ppo::Learner, LearnError> {
         let file = Opened::read(path)?;
-        let Meta { width, nodes, seed, steps, optimiser_steps, streams, method, .. } = file.meta()?;
+        let Meta { width, nodes, seed, steps, optimiser_steps, streams, method, .. } =
+            file.meta(FORMAT, LAYOUT)?;
         let Method::Ppo { config, curve } = method else {
             return Err(file.fault("it holds m-DQN, expected PPO"));
         };
@@ -116,7 +181,7 @@ impl dqn::Learner {
             method: Method::Dqn { config, curve, tally },
         };
         let networks = [("q", &self.mlp, &self.parameters[..]), ("target", &self.mlp, &self.target[..])];
-        write(path, &meta, &networks, &self.adam)
+        write(path, &meta, parts_of(&networks), &self.adam)
     }
 
     /// Reads a training.
@@ -126,7 +191,8 @@ impl dqn::Learner {
     /// together.
     pub fn load(path: &Path) -> Result<dqn::Learner, LearnError> {
         let file = Opened::read(path)?;
-        let Meta { width, nodes, seed, steps, optimiser_steps, streams, method, .. } = file.meta()?;
+        let Meta { width, nodes, seed, steps, optimiser_steps, streams, method, .. } =
+            file.meta(FORMAT, LAYOUT)?;
         let Method::Dqn { config, curve, tally } = method else {
             return Err(file.fault("it holds PPO, expected m-DQN"));
         };
@@ -148,7 +214,7 @@ impl Network {
     /// [`LearnError::Checkpoint`], as [`ppo::Learner::load`].
     pub fn load(path: &Path) -> Result<Network, LearnError> {
         let file = Opened::read(path)?;
-        match file.meta()?.method {
+        match file.meta::<Meta>(FORMAT, LAYOUT)?.method {
             Method::Ppo { .. } => Ok(ppo::Learner::load(path)?.network()),
             Method::Dqn { .. } => Ok(dqn::Learner::load(path)?.network()),
         }
@@ -167,18 +233,29 @@ fn bytes(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Writes the file beside its place and moves it there, so that it is whole or not there.
-fn write(path: &Path, meta: &Meta, networks: &[(&str, &Mlp, &[f32])], adam: &Adam) -> Result<(), LearnError> {
-    let fault = |what: String| LearnError::Checkpoint { path: path.display().to_string(), what };
-    let mut parts: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
-    for (network, mlp, parameters) in networks {
+/// The parameters of networks, part by part.
+fn parts_of<'a>(networks: &[(&str, &Mlp, &'a [f32])]) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    for &(network, mlp, parameters) in networks {
         for part in mlp.parts() {
-            let name = format!("{network}.{}", part.name);
-            parts.push((name, part.shape, bytes(&parameters[part.range])));
+            parts.push((format!("{network}.{}", part.name), part.shape, &parameters[part.range]));
         }
     }
-    parts.push(("adam.first".into(), vec![adam.first.len()], bytes(&adam.first)));
-    parts.push(("adam.second".into(), vec![adam.second.len()], bytes(&adam.second)));
+    parts
+}
+
+/// Writes the file beside its place and moves it there, so that it is whole or not there.
+fn write<'a>(
+    path: &Path,
+    meta: &impl Serialize,
+    mut parts: Vec<Part<'a>>,
+    adam: &'a Adam,
+) -> Result<(), LearnError> {
+    let fault = |what: String| LearnError::Checkpoint { path: path.display().to_string(), what };
+    parts.push(("adam.first".into(), vec![adam.first.len()], &adam.first));
+    parts.push(("adam.second".into(), vec![adam.second.len()], &adam.second));
+    let parts: Vec<(String, Vec<usize>, Vec<u8>)> =
+        parts.into_iter().map(|(name, shape, numbers)| (name, shape, bytes(numbers))).collect();
     let mut views = Vec::with_capacity(parts.len());
     for (name, shape, bytes) in &parts {
         let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
@@ -215,7 +292,8 @@ impl Opened {
         LearnError::Checkpoint { path: self.path.clone(), what: what.to_string() }
     }
 
-    fn meta(&self) -> Result<Meta, LearnError> {
+    /// What stands in the header, of this format and this layout of what the agent sees.
+    fn meta<M: DeserializeOwned>(&self, expected: &str, expected_layout: u32) -> Result<M, LearnError> {
         let broken = |error| self.fault(format!("not safetensors, or cut off: {error}"));
         // The tensors too, so that a file that ends early is refused here.
         SafeTensors::deserialize(&self.bytes).map_err(broken)?;
@@ -224,11 +302,13 @@ impl Opened {
         let text = text.ok_or_else(|| self.fault(format!("no metadata under {KEY:?}: not an agent")))?;
         let unreadable = |error: serde_json::Error| self.fault(format!("metadata: {error}"));
         let Version { format, layout } = serde_json::from_str(text).map_err(unreadable)?;
-        if format != FORMAT {
-            return Err(self.fault(format!("format: {format:?}: expected {FORMAT:?}")));
+        if format != expected {
+            return Err(self.fault(format!("format: {format:?}: expected {expected:?}")));
         }
-        if layout != LAYOUT {
-            return Err(self.fault(format!("layout of the observation: {layout}: expected {LAYOUT}")));
+        if layout != expected_layout {
+            return Err(
+                self.fault(format!("layout of the observation: {layout}: expected {expected_layout}"))
+            );
         }
         serde_json::from_str(text).map_err(unreadable)
     }

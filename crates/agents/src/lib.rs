@@ -7,8 +7,9 @@
 //! # Reading order
 //! 1. [`observe`]: what an agent sees (9), may do and gets (10). [`env`](mod@env): the simulator with `reset` and `step`.
 //! 2. [`hierarchy`]: the masked distribution over (node, container).
-//! 3. [`ppo`]: Algorithm 1. [`dqn`]: m-DQN.. [`agent`]: a trained network at work.
-//! 4. Underneath: [`net`], [`adam`], [`math`], [`draw`], [`error`].
+//! 3. [`ppo`]: Algorithm 1. [`dqn`]: m-DQN. [`agent`]: a trained network at work.
+//! 4. Beyond the paper: [`scale`], a scheduler with foresight; what it looks at ([`features`]) and its [`scorer`].
+//! 5. Underneath: [`net`], [`adam`], [`math`], [`draw`], [`error`].
 
 pub mod adam;
 pub mod agent;
@@ -17,11 +18,14 @@ pub mod dqn;
 pub mod draw;
 pub mod env;
 pub mod error;
+pub mod features;
 pub mod hierarchy;
 pub mod math;
 pub mod net;
 pub mod observe;
 pub mod ppo;
+pub mod scale;
+pub mod scorer;
 
 pub use agent::{Agent, Head, Network};
 pub use env::{Day, End, Env, SimEnv, Step};

@@ -217,7 +217,7 @@ pub fn decision_time(series: &[Series], caption: &Caption) -> Result<Figure, Dra
 
 /// Colours that stay apart for colour-blind readers and in print: Okabe and Ito's eight, their yellow darkened for white
 /// paper, eight of Paul Tol's muted scheme, and three more that are rarely drawn beside the others. Markers and line styles repeat every difference.
-pub const PALETTE: [Rgb; 19] = [
+pub const PALETTE: [Rgb; 21] = [
     (0x00, 0x72, 0xb2), // blue
     (0xd5, 0x5e, 0x00), // vermilion
     (0x00, 0x9e, 0x73), // bluish green
@@ -237,6 +237,8 @@ pub const PALETTE: [Rgb; 19] = [
     (0x44, 0x44, 0x44), // dark grey
     (0x00, 0x4d, 0x40), // dark green
     (0xee, 0x88, 0x66), // salmon
+    (0xee, 0x33, 0x77), // magenta
+    (0x77, 0xaa, 0xdd), // light blue
 ];
 
 /// Distance between the page's edge and what is on it.

@@ -1,5 +1,6 @@
 //! One TOML file, one experiment: a question, a scenario, algorithms, seeds, a sweep, figures.
 
+use crate::reproduce::built_in;
 use crate::roster;
 use crate::scenario::{Built, Scenario};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -26,6 +27,8 @@ pub struct Experiment {
     pub figures: Vec<Figure>,
     /// One value of the scenario that takes several values.
     pub sweep: Option<Sweep>,
+    /// The built-in experiment on whose scenario agents are trained; on this one's, without the sweep, if not given.
+    pub trained_on: Option<String>,
     /// What is played.
     pub scenario: Scenario,
 }
@@ -156,7 +159,18 @@ impl Experiment {
             );
         }
         experiment.scenarios()?;
+        experiment.training_scenario()?;
         Ok(experiment)
+    }
+
+    /// The scenario that agents are trained on.
+    ///
+    /// # Errors
+    /// If `trained_on` is not built in.
+    pub fn training_scenario(&self) -> Result<Scenario> {
+        let Some(name) = &self.trained_on else { return Ok(self.scenario.clone()) };
+        let text = built_in(name).ok_or_else(|| anyhow!("trained_on: {name:?}: expected a built-in experiment"))?;
+        Ok(Experiment::parse(text)?.scenario)
     }
 
     /// The scenarios of the sweep with their labels; one without a sweep.

@@ -2,11 +2,13 @@
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use rayon::prelude::*;
 use scale_lab::experiment::{Experiment, Figure};
 use scale_lab::reproduce::{self, Reproduce};
 use scale_lab::roster::{self, Algorithm, ROSTER};
 use scale_lab::scenario::Built;
-use scale_lab::{datasets, measure, record};
+use scale_lab::train::{self, Agents, School, Tables};
+use scale_lab::{datasets, measure, record, stats};
 use scale_model::linear::LinearProgram;
 use scale_model::{
     BatchProblem, Budget, Decision, Instance, OneByOne, Outcome, Proof, Seed, Slo, Solution, SolveError,
@@ -41,6 +43,10 @@ enum Command {
     Report(ExperimentArgs),
     /// Plays one algorithm once and prints what it showed.
     Simulate(SimulateArgs),
+    /// Trains an agent on the training days of an experiment's scenario; goes on where it was killed (`scale`).
+    Train(TrainArgs),
+    /// Plays a trained agent and greedy-latency on the same workloads and prints the paired differences.
+    Evaluate(EvaluateArgs),
     /// Writes one batch of an experiment to a file: JSON, MPS or LP.
     Export(ExportArgs),
     /// Decides one batch from a JSON file and prints the placement.
@@ -120,6 +126,73 @@ struct SimulateArgs {
     /// Check the simulator's invariants after every batch: capacities, conservation, clock, one state a container.
     #[arg(long)]
     verify: bool,
+    #[command(flatten)]
+    agent: AgentArgs,
+}
+
+#[derive(Args)]
+struct TrainArgs {
+    /// A file, or the name of a built-in experiment.
+    experiment: String,
+    /// Which: scale, scale-ppo or m-dqn.
+    #[arg(long, default_value = "scale")]
+    agent: String,
+    /// Seed of the training.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A file in place of the `experiments/agents.toml` that is built in.
+    #[arg(long)]
+    tables: Option<PathBuf>,
+    /// Where agents are kept, in the folder `agents`.
+    #[arg(long, default_value = "target/scale")]
+    out: PathBuf,
+    #[command(flatten)]
+    threads: Threads,
+}
+
+#[derive(Args)]
+struct EvaluateArgs {
+    /// A file, or the name of a built-in experiment.
+    experiment: String,
+    /// The file that `scale train` wrote.
+    #[arg(long)]
+    agent: PathBuf,
+    /// How many workloads: those of seeds 1, 2, ...
+    #[arg(long, default_value_t = 10)]
+    seeds: u64,
+    #[command(flatten)]
+    threads: Threads,
+}
+
+/// Where a learned algorithm comes from.
+#[derive(Args)]
+struct AgentArgs {
+    /// For a learned algorithm: the file that `scale train` wrote. Trained, or found trained, below `--out` if not given.
+    #[arg(long)]
+    agent: Option<PathBuf>,
+    /// Where agents are kept, in the folder `agents`.
+    #[arg(long, default_value = "target/scale")]
+    out: PathBuf,
+}
+
+impl AgentArgs {
+    /// The agent that one run needs, if it needs one.
+    fn agents(&self, experiment: &Experiment, algorithm: &str, seed: u64) -> Result<Agents> {
+        let learned = roster::find(algorithm).map_err(|error| anyhow!(error))?.learned();
+        match (learned, &self.agent) {
+            (Some(learned), Some(file)) => Agents::from_file(learned, file),
+            (None, Some(file)) => bail!("--agent {}: {algorithm} is not learned", file.display()),
+            (_, None) => {
+                let one = Experiment {
+                    algorithms: vec![algorithm.into()],
+                    seeds: vec![seed],
+                    ..experiment.clone()
+                };
+                let threads = std::thread::available_parallelism().map_or(1, usize::from);
+                Agents::prepare(&one, &self.out.join("agents"), threads)
+            }
+        }
+    }
 }
 
 #[derive(Args)]
@@ -138,6 +211,8 @@ struct ExportArgs {
     /// The file; its ending chooses the format: .json, .mps or .lp.
     #[arg(long)]
     to: PathBuf,
+    #[command(flatten)]
+    agent: AgentArgs,
 }
 
 #[derive(Args)]
@@ -165,6 +240,9 @@ struct SolveArgs {
     /// Every request is placed, and in time: constraints (5) and (8) as printed, whatever the file says.
     #[arg(long)]
     hard: bool,
+    /// For a learned solver: the file that `scale train` wrote.
+    #[arg(long)]
+    agent: Option<PathBuf>,
     /// Seed of whatever the algorithm draws.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -266,6 +344,8 @@ fn run(command: Command) -> Result<ExitCode> {
             Ok(())
         }
         Command::Simulate(arguments) => simulate_one(&arguments),
+        Command::Train(arguments) => train_one(&arguments),
+        Command::Evaluate(arguments) => evaluate_agent(&arguments),
         Command::Export(arguments) => export(&arguments),
         Command::Solve(arguments) => return solve(&arguments),
         Command::Compare { golden, out, tolerance } => compare(&golden, &out, tolerance),
@@ -316,10 +396,11 @@ fn first_point(name: &str) -> Result<(Experiment, Built)> {
 
 fn simulate_one(arguments: &SimulateArgs) -> Result<()> {
     let entry = roster::find(&arguments.algorithm).map_err(|error| anyhow!(error))?;
-    let (_, built) = first_point(&arguments.experiment)?;
+    let (experiment, built) = first_point(&arguments.experiment)?;
+    let agents = arguments.agent.agents(&experiment, &arguments.algorithm, arguments.seed)?;
     let generated = built.workload(arguments.seed)?;
     let start = scale_lab::clock::now();
-    let played = measure::play(&built, &generated, entry, arguments.seed, arguments.verify)?;
+    let played = measure::play(&built, &generated, entry, &agents, arguments.seed, arguments.verify)?;
     let wall = start.elapsed();
     println!("{}\n{}", built.data, played.text());
     println!(
@@ -327,6 +408,69 @@ fn simulate_one(arguments: &SimulateArgs) -> Result<()> {
         generated.workload.requests.len(),
         wall.as_secs_f64()
     );
+    Ok(())
+}
+
+fn train_one(arguments: &TrainArgs) -> Result<()> {
+    let experiment = load(&arguments.experiment)?;
+    let learned = roster::find(&arguments.agent).ok().and_then(roster::Entry::learned).with_context(|| {
+        let names = ROSTER.iter().filter(|entry| entry.learned().is_some()).map(|entry| entry.name);
+        format!("--agent {}: expected one of {}", arguments.agent, names.collect::<Vec<_>>().join(", "))
+    })?;
+    let tables = match &arguments.tables {
+        Some(file) => {
+            let text = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
+            Tables::parse(&text).with_context(|| format!("{}", file.display()))?
+        }
+        None => Tables::built_in()?,
+    };
+    let folder = arguments.out.join("agents");
+    std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    let school = School::new(&experiment.training_scenario()?, &tables)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.count()).build()?;
+    let path = pool.install(|| school.train(learned, arguments.seed, &folder))?;
+    println!("{}", path.display());
+    Ok(())
+}
+
+fn evaluate_agent(arguments: &EvaluateArgs) -> Result<()> {
+    let learned = train::kind_of(&arguments.agent)?;
+    let agents = Agents::from_file(learned, &arguments.agent)?;
+    let (_, built) = first_point(&arguments.experiment)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.count()).build()?;
+    let pairs: Result<Vec<_>> = pool.install(|| {
+        (1..=arguments.seeds)
+            .into_par_iter()
+            .map(|seed| {
+                let generated = built.workload(seed)?;
+                let play = |name: &str| -> Result<_> {
+                    let entry = roster::find(name).map_err(|error| anyhow!(error))?;
+                    measure::play(&built, &generated, entry, &agents, seed, false)
+                };
+                Ok((seed, play(learned.name())?, play("greedy-latency")?))
+            })
+            .collect()
+    });
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", built.data)?;
+    writeln!(out, "seed  {:>10}_ms  late_%  greedy-latency_ms  late_%", learned.name())?;
+    let (mut latency, mut late) = (Vec::new(), Vec::new());
+    for (seed, agent, greedy) in pairs? {
+        let mean = |played: &measure::Played| played.summary.latency_mean().map_or(f64::NAN, |mean| mean.0);
+        let rate = |played: &measure::Played| 100.0 * played.summary.violation_rate().unwrap_or(f64::NAN);
+        let (a, g) = (mean(&agent), mean(&greedy));
+        writeln!(out, "{seed:>4}  {a:>13.2}  {:>6.2}  {g:>17.2}  {:>6.2}", rate(&agent), rate(&greedy))?;
+        latency.push(100.0 * (a / g - 1.0));
+        late.push(rate(&agent) - rate(&greedy));
+    }
+    for (what, values) in [("latency, %", latency), ("late, points", late)] {
+        let Some(estimate) = stats::bootstrap_mean_ci(&values, stats::LEVEL, stats::RESAMPLES, 0) else { continue };
+        let interval = estimate
+            .interval
+            .map_or(String::new(), |interval| format!(" [{:+.2}, {:+.2}]", interval.low, interval.high));
+        let mean = estimate.mean;
+        writeln!(out, "paired difference in {what}: {mean:+.2}{interval} (95 % bootstrap over workloads)")?;
+    }
     Ok(())
 }
 
@@ -356,11 +500,12 @@ fn export(arguments: &ExportArgs) -> Result<()> {
         "--to {}: expected a file that ends in .json, .mps or .lp",
         arguments.to.display()
     );
-    let (_, built) = first_point(&arguments.experiment)?;
+    let (experiment, built) = first_point(&arguments.experiment)?;
+    let agents = arguments.agent.agents(&experiment, &arguments.algorithm, arguments.seed)?;
     let generated = built.workload(arguments.seed)?;
     let config = built.sim(generated.warmup_until);
     let mut catch = Catch { skip: arguments.batch, caught: None };
-    measure::run(&built.platform, &generated.workload, &config, entry, arguments.seed, &mut catch)?;
+    measure::run(&built.platform, &generated.workload, &config, entry, &agents, arguments.seed, &mut catch)?;
     let instance =
         catch.caught.ok_or_else(|| anyhow!("--batch {}: the run has fewer batches", arguments.batch))?;
     let text = match extension.as_str() {
@@ -402,6 +547,14 @@ fn solve(arguments: &SolveArgs) -> Result<ExitCode> {
     let problem = instance.problem();
     let solved = match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
         Algorithm::Scheduler(scheduler) => OneByOne(scheduler).solve(&problem, &Budget::default()),
+        Algorithm::Learned(learned) => {
+            let file = arguments.agent.as_ref().with_context(|| {
+                format!("--solver {name}: expected --agent with a file that `scale train` wrote")
+            })?;
+            let agents = Agents::from_file(learned, file)?;
+            let scheduler = agents.scheduler(learned, problem.platform, arguments.seed)?;
+            OneByOne(scheduler).solve(&problem, &Budget::default())
+        }
         Algorithm::Solver(mut solver, budget) => {
             let SolveArgs { evaluations, nodes, time_limit, .. } = *arguments;
             let budget = Budget {

@@ -10,6 +10,7 @@ use crate::record::{self, Cell, Key, Records, Row, TimingRow};
 use crate::roster::{self, Algorithm, Entry};
 use crate::scenario::Built;
 use crate::stats::{self, Cdf};
+use crate::train::Agents;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -18,7 +19,7 @@ use scale_model::{
     latency, violations,
 };
 use scale_sim::simulate::placement_of;
-use scale_sim::{Observer, Policy, Rejection, SimConfig, SimError, Summary, simulate};
+use scale_sim::{Observer, Policy, Rejection, SimConfig, Summary, simulate};
 use scale_workload::Generated;
 use sha2::{Digest, Sha256};
 use std::io::IsTerminal;
@@ -39,6 +40,7 @@ pub fn measure(experiment: &Experiment, points: &[Point], out: &Path, threads: u
     let jobs = jobs(experiment, &groups)?;
 
     let progress = Progress::new(&format!("{}: play", experiment.name), jobs.len());
+    let agents = Agents::prepare(experiment, &out.join("agents"), threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let cells: Result<Vec<Cell>> = pool.install(|| {
         jobs.par_iter()
@@ -47,7 +49,7 @@ pub fn measure(experiment: &Experiment, points: &[Point], out: &Path, threads: u
                 let cell = match recorded {
                     Some(cell) => cell,
                     None => {
-                        let cell = job.play(&build).with_context(|| job.name())?;
+                        let cell = job.play(&build, &agents).with_context(|| job.name())?;
                         record::save(out, &cell)?;
                         cell
                     }
@@ -63,7 +65,7 @@ pub fn measure(experiment: &Experiment, points: &[Point], out: &Path, threads: u
     let progress = Progress::new(&format!("{}: time", experiment.name), jobs.len());
     for (job, cell) in jobs.iter().zip(&mut cells) {
         if cell.timing.wall_s.is_none() && experiment.timing_requests > 0 {
-            job.time(cell, experiment.timing_requests).with_context(|| job.name())?;
+            job.time(cell, experiment.timing_requests, &agents).with_context(|| job.name())?;
             record::save(out, cell)?;
         }
         progress.step(&job.name());
@@ -134,20 +136,20 @@ impl Job<'_> {
         format!("{} {} seed {}", self.key.algorithm, self.key.sweep, self.key.seed).replace("  ", " ")
     }
 
-    fn play(&self, build: &Build) -> Result<Cell> {
+    fn play(&self, build: &Build, agents: &Agents) -> Result<Cell> {
         let built = &self.group.point.built;
         let generated = self.group.generated()?;
-        let played = play(built, generated, self.entry, self.group.seed, false)?;
+        let played = play(built, generated, self.entry, agents, self.group.seed, false)?;
         Ok(played.into_cell(&self.key, built, build))
     }
 
-    fn time(&self, cell: &mut Cell, requests: usize) -> Result<()> {
+    fn time(&self, cell: &mut Cell, requests: usize, agents: &Agents) -> Result<()> {
         let built = &self.group.point.built;
         let Generated { workload, warmup_until, .. } = self.group.generated()?;
         let head = head(workload, *warmup_until, requests);
         let start = clock::now();
         let mut nanoseconds =
-            time(&built.platform, &head, &built.sim(*warmup_until), self.entry, self.group.seed)?;
+            time(&built.platform, &head, &built.sim(*warmup_until), self.entry, agents, self.group.seed)?;
         let wall = start.elapsed();
         nanoseconds.sort_by(f64::total_cmp);
         let microseconds = |value: Option<f64>| value.map(|nanoseconds| nanoseconds / 1000.0);
@@ -190,11 +192,11 @@ pub struct Played {
 ///
 /// # Errors
 /// If the algorithm breaks a rule, or the simulator disagrees with the closed form.
-pub fn play(built: &Built, generated: &Generated, entry: &Entry, seed: u64, verify: bool) -> Result<Played> {
+pub fn play(built: &Built, generated: &Generated, entry: &Entry, agents: &Agents, seed: u64, verify: bool) -> Result<Played> {
     let Generated { workload, warmup_until, .. } = generated;
     let mut witness = Witness::default();
     let config = SimConfig { verify, ..built.sim(*warmup_until) };
-    let summary = run(&built.platform, workload, &config, entry, seed, &mut witness)?;
+    let summary = run(&built.platform, workload, &config, entry, agents, seed, &mut witness)?;
     if let Some(objection) = witness.objection {
         bail!("{objection}");
     }
@@ -210,30 +212,35 @@ pub fn play(built: &Built, generated: &Generated, entry: &Entry, seed: u64, veri
     })
 }
 
-fn algorithm(entry: &Entry, seed: u64) -> Algorithm {
-    (entry.make)(Seed(seed).derive(entry.name, 0))
+fn algorithm(entry: &Entry, agents: &Agents, platform: &Platform, seed: u64) -> Result<Algorithm> {
+    Ok(match (entry.make)(Seed(seed).derive(entry.name, 0)) {
+        Algorithm::Learned(learned) => Algorithm::Scheduler(agents.scheduler(learned, platform, seed)?),
+        ready => ready,
+    })
 }
 
 /// Lets an entry of the roster play a workload.
 ///
 /// # Errors
-/// See [`SimError`].
+/// See [`scale_sim::SimError`]; an agent that is not prepared.
 pub fn run(
     platform: &Platform,
     workload: &Workload,
     config: &SimConfig,
     entry: &Entry,
+    agents: &Agents,
     seed: u64,
     observer: &mut dyn Observer,
-) -> Result<Summary, SimError> {
-    match algorithm(entry, seed) {
+) -> Result<Summary> {
+    Ok(match algorithm(entry, agents, platform, seed)? {
         Algorithm::Scheduler(mut scheduler) => {
-            simulate(platform, workload, config, Policy::Scheduler(scheduler.as_mut()), observer)
+            simulate(platform, workload, config, Policy::Scheduler(scheduler.as_mut()), observer)?
         }
         Algorithm::Solver(mut solver, budget) => {
-            simulate(platform, workload, config, Policy::Solver(solver.as_mut(), budget), observer)
+            simulate(platform, workload, config, Policy::Solver(solver.as_mut(), budget), observer)?
         }
-    }
+        Algorithm::Learned(learned) => bail!("{}: not trained", learned.name()),
+    })
 }
 
 /// Nanoseconds of every decision after the warm-up.
@@ -242,9 +249,10 @@ fn time(
     workload: &Workload,
     config: &SimConfig,
     entry: &Entry,
+    agents: &Agents,
     seed: u64,
 ) -> Result<Vec<f64>> {
-    match algorithm(entry, seed) {
+    match algorithm(entry, agents, platform, seed)? {
         Algorithm::Scheduler(mut scheduler) => {
             let mut timed = Timed::new(scheduler.as_mut() as &mut dyn Scheduler, config.warmup_until);
             simulate(platform, workload, config, Policy::Scheduler(&mut timed), &mut ())?;
@@ -255,6 +263,7 @@ fn time(
             simulate(platform, workload, config, Policy::Solver(&mut timed, budget), &mut ())?;
             Ok(timed.nanoseconds)
         }
+        Algorithm::Learned(learned) => bail!("{}: not trained", learned.name()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The roster: every algorithm that an experiment may name, once. A new one is an entry here.
 
+use crate::train::Learned;
 use scale_evolve::{Hybrid, Midaco};
 use scale_heuristics::{
     GreedyLatency, GreedyRegret, Hermod, K8sDefault, LeastLoaded, Nearest, OpenWhiskSharding, PowerOfTwo,
@@ -14,6 +15,8 @@ pub enum Algorithm {
     Scheduler(Box<dyn Scheduler + Send>),
     /// Decides batch by batch within a budget.
     Solver(Box<dyn Solver + Send>, Budget),
+    /// Decides request by request once it is trained: see [`Agents`](crate::train::Agents).
+    Learned(Learned),
 }
 
 /// An entry of the roster.
@@ -30,6 +33,16 @@ pub struct Entry {
     pub parameters: &'static str,
     /// Makes it, with a seed for whatever it draws.
     pub make: fn(Seed) -> Algorithm,
+}
+
+impl Entry {
+    /// Which agent it is, if it is one.
+    pub fn learned(&self) -> Option<Learned> {
+        match (self.make)(Seed(0)) {
+            Algorithm::Learned(learned) => Some(learned),
+            Algorithm::Scheduler(_) | Algorithm::Solver(..) => None,
+        }
+    }
 }
 
 /// Every algorithm, in the order in which figures show them.
@@ -97,6 +110,30 @@ pub const ROSTER: &[Entry] = &[
         about: "whole batch: evolution by single moves from greedy starts, 200k evaluations",
         parameters: "evaluations=200000",
         make: |seed| evolution(Hybrid { evaluations: 200_000, seed }),
+    },
+    Entry {
+        name: "scale",
+        label: "Scale (ours)",
+        color: (238, 51, 119),
+        about: "learned: a scorer with foresight on top of greedy, trained by evolution strategies",
+        parameters: "training=agents.toml",
+        make: |_| Algorithm::Learned(Learned::Scale),
+    },
+    Entry {
+        name: "scale-ppo",
+        label: "Scale (the paper's PPO)",
+        color: (238, 136, 102),
+        about: "learned: the paper's actor-critic on the flat state, trained by PPO",
+        parameters: "training=agents.toml",
+        make: |_| Algorithm::Learned(Learned::Ppo),
+    },
+    Entry {
+        name: "m-dqn",
+        label: "m-DQN",
+        color: (119, 170, 221),
+        about: "learned: the paper's baseline, multi-step DQN on the flat state",
+        parameters: "training=agents.toml",
+        make: |_| Algorithm::Learned(Learned::MDqn),
     },
     Entry {
         name: "nearest",

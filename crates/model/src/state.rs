@@ -84,6 +84,12 @@ impl ClusterState {
         self.busy[function.index() * self.nodes + node.index()]
     }
 
+    /// Busy containers of a function on every node.
+    #[inline]
+    pub fn busy_row(&self, function: FunctionId) -> &[u32] {
+        &self.busy[function.index() * self.nodes..][..self.nodes]
+    }
+
     /// Whether constraints (6) and (7) leave room for one more busy container of the function on the node. The same
     /// for a new container and a reused one: idle memory does not count.
     #[inline]

@@ -1,0 +1,363 @@
+//! What the preset `scale` looks at: a few candidate nodes for the request at hand, and for each of them what the
+//! equations say, what the batch still holds, and what the past says about the demand to come.
+//!
+//! # Candidates
+//! Nodes are walked from the source outwards, fastest link first. The first [`WARM`] that fit and have an idle container
+//! of the function are candidates for a reuse, the first [`COLD`] that fit and have none for a new container. So a
+//! decision looks at a bounded neighbourhood whatever the size of the network, and no allocation is made for it. Between
+//! nodes of one kind nothing is lost: communication time grows along the walk, the rest of the latency does not.
+//!
+//! # Memory
+//! Everything that is remembered comes from requests that have arrived. Each adds, for its function, a weight to every
+//! node: [`NEAR_MS`] / ([`NEAR_MS`] + T_comm of one megabyte), 1 at its source and less the farther away. Weights decay
+//! with the number of requests, not with time, over [`MEMORY`] requests, so the numbers mean the same in a calm hour and
+//! in a busy one.
+//!
+//! # Scale
+//! Times are divided by 100 ms, counts are taken relative to capacity or in logarithms: no feature depends on the number
+//! of nodes or functions, which is why weights trained on one network serve another.
+
+use scale_model::{
+    BatchProblem, ClusterState, Container, Decision, Latency, Megabytes, NodeId, Platform, Request,
+    RequestId, Time, latency,
+};
+
+/// Candidates for a reuse.
+pub const WARM: usize = 8;
+/// Candidates for a new container.
+pub const COLD: usize = 8;
+/// Options of one decision at most.
+pub const OPTIONS: usize = WARM + COLD;
+/// Features of an option, in the order of [`NAMES`].
+pub const FEATURES: usize = NAMES.len();
+/// Requests over which the memory fades: after so many, what is remembered counts 1 / e.
+pub const MEMORY: f32 = 20_000.0;
+/// T_comm of one megabyte at which a node counts half as near as the source, in ms.
+pub const NEAR_MS: f32 = 20.0;
+/// Version of the features: weights of another version are refused.
+pub const VERSION: u32 = 1;
+
+/// Names of the features.
+pub const NAMES: [&str; 24] = [
+    "cold",
+    "comm",
+    "late",
+    "slack",
+    "hopeless",
+    "regret",
+    "load",
+    "crowded",
+    "slots",
+    "evicts",
+    "memory",
+    "idle",
+    "busy",
+    "local",
+    "demand",
+    "containers",
+    "popularity",
+    "pressure",
+    "cluster-load",
+    "cold-demand",
+    "batch-cores",
+    "batch-function",
+    "saving",
+    "return",
+];
+
+/// The options of one decision.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many there are; 0: the request must be deferred.
+    pub len: usize,
+    /// What each option is.
+    pub decisions: [Decision; OPTIONS],
+    /// What each takes.
+    pub latencies: [Latency; OPTIONS],
+    /// T_cold + T_comm in units of 100 ms: what greedy compares. Infinite where there is no option.
+    pub costs: [f32; OPTIONS],
+    /// One row a feature, one column an option; zero where there is no option.
+    pub rows: [[f32; OPTIONS]; FEATURES],
+}
+
+impl Options {
+    /// No option.
+    pub fn none() -> Options {
+        Options {
+            len: 0,
+            decisions: [Decision::Defer; OPTIONS],
+            latencies: [Latency::default(); OPTIONS],
+            costs: [f32::INFINITY; OPTIONS],
+            rows: [[0.0; OPTIONS]; FEATURES],
+        }
+    }
+}
+
+/// Tables of the platform, and what is remembered of the requests so far.
+#[derive(Clone, Debug)]
+pub struct Features {
+    nodes: usize,
+    /// By source: all nodes, fastest link first, the source itself in front.
+    order: Vec<u32>,
+    /// By source and node: how near the node is, from 0 to 1.
+    near: Vec<f32>,
+    /// By function and node, its row's sum of what the requests of the function weigh there, times `gain`.
+    demand: Vec<f32>,
+    /// By function: its requests, times `gain`.
+    popularity: Vec<f32>,
+    /// By node: cores that requests near it asked for, over its own cores, times `gain`.
+    pressure: Vec<f32>,
+    /// Sum of `pressure`.
+    pressure_total: f32,
+    /// What a request counts now: grows instead of everything else shrinking.
+    gain: f32,
+    /// By node: 1 / thousandths of a core.
+    per_milli: Vec<f32>,
+    used_cores: f32,
+    total_cores: f32,
+    batch: Batch,
+}
+
+/// What is left of the batch at hand.
+#[derive(Clone, Debug)]
+struct Batch {
+    time: Time,
+    first: Option<RequestId>,
+    len: usize,
+    /// Requests before this are decided.
+    done: usize,
+    /// By node: cores that the requests left from there ask for.
+    cores: Vec<f32>,
+    /// By function and node: requests left from there.
+    requests: Vec<u16>,
+}
+
+impl Features {
+    /// Tables for a platform, and nothing remembered.
+    pub fn new(platform: &Platform) -> Features {
+        let nodes = platform.topology.nodes.len();
+        let functions = platform.functions.len();
+        let (mut order, mut near) = (Vec::with_capacity(nodes * nodes), Vec::with_capacity(nodes * nodes));
+        for source in platform.node_ids() {
+            let rates = platform.topology.links.row(source);
+            let start = order.len();
+            order.extend(0..nodes as u32);
+            order[start..]
+                .sort_by(|&a, &b| rates[b as usize].0.total_cmp(&rates[a as usize].0).then(a.cmp(&b)));
+            near.extend(rates.iter().map(|&rate| {
+                let ms = (Megabytes(1.0) / rate).0 as f32;
+                NEAR_MS / (NEAR_MS + ms)
+            }));
+        }
+        Features {
+            nodes,
+            order,
+            near,
+            demand: vec![0.0; functions * nodes],
+            popularity: vec![0.0; functions],
+            pressure: vec![0.0; nodes],
+            pressure_total: 0.0,
+            gain: 1.0,
+            per_milli: platform.topology.nodes.iter().map(|node| 1.0 / node.cores.milli as f32).collect(),
+            used_cores: 0.0,
+            total_cores: platform.topology.total_cores() as f32,
+            batch: Batch {
+                time: Time(f64::NEG_INFINITY),
+                first: None,
+                len: 0,
+                done: 0,
+                cores: vec![0.0; nodes],
+                requests: vec![0; functions * nodes],
+            },
+        }
+    }
+
+    /// The options of request `next` of the batch, written over `options`. Call it once for each request that is to be
+    /// decided, in order: it is also how the requests are remembered.
+    pub fn look(
+        &mut self,
+        batch: &BatchProblem<'_>,
+        state: &ClusterState,
+        next: usize,
+        options: &mut Options,
+    ) {
+        self.follow(batch, state, next);
+        let request = &batch.requests[next];
+        self.find(batch, state, request, options);
+        if options.len > 0 {
+            self.describe(batch.platform, state, request, options);
+        }
+    }
+
+    /// The candidates: see the module.
+    fn find(&self, batch: &BatchProblem<'_>, state: &ClusterState, request: &Request, options: &mut Options) {
+        let platform = batch.platform;
+        let idle = state.idle_row(request.function);
+        let (mut warm, mut cold, mut len) = (0, 0, 0);
+        for &node in &self.order[request.source.index() * self.nodes..][..self.nodes] {
+            let id = NodeId(node);
+            let container = if idle[node as usize] > 0 { Container::Reuse } else { Container::New };
+            let taken = match container {
+                Container::Reuse => &mut warm,
+                Container::New => &mut cold,
+            };
+            if *taken == WARM || !state.fits(platform, request.function, id) {
+                continue;
+            }
+            *taken += 1;
+            let latency = latency::predict(platform, request, id, container, batch.now());
+            options.decisions[len] = Decision::Run { node: id, container };
+            options.latencies[len] = latency;
+            options.costs[len] = (latency.cold.0 + latency.comm.0) as f32 / 100.0;
+            len += 1;
+            if warm == WARM && cold == COLD {
+                break;
+            }
+        }
+        options.len = len;
+        options.costs[len..].fill(f32::INFINITY);
+    }
+
+    /// The features of the options that were found.
+    fn describe(&self, platform: &Platform, state: &ClusterState, request: &Request, options: &mut Options) {
+        let function = platform.function(request.function);
+        let Options { len, decisions, latencies, costs, rows } = options;
+        let pairs = request.function.index() * self.nodes;
+        let source = request.source.index();
+        let best = costs[..*len].iter().copied().fold(f32::INFINITY, f32::min);
+        let hopeless = latencies[..*len].iter().all(|latency| latency.total() > request.slo);
+        // T_comm of the nearest idle container that fits: what a request like this one pays while nothing changes.
+        let nearest_warm = (0..*len)
+            .find(|&option| matches!(decisions[option], Decision::Run { container: Container::Reuse, .. }))
+            .map(|option| latencies[option].comm.0 as f32);
+        let known = 1.0 / self.gain;
+        let rows_of = [state.idle_row(request.function), state.busy_row(request.function)];
+        let containers = log1p(rows_of.map(|row| row.iter().sum::<u32>()).iter().sum::<u32>() as f32) / 6.0;
+        let popularity = log1p(self.popularity[request.function.index()] * known) / 10.0;
+        let cluster_load = self.used_cores / self.total_cores;
+        for row in rows.iter_mut() {
+            row[*len..].fill(0.0);
+        }
+        for option in 0..*len {
+            let Decision::Run { node, container } = decisions[option] else { continue };
+            let v = node.index();
+            let have = platform.node(node);
+            let new = container == Container::New;
+            let latency = &latencies[option];
+            let (cold, comm) = (latency.cold.0 as f32 / 100.0, latency.comm.0 as f32 / 100.0);
+            let slack = (request.slo.0 - latency.total().0) as f32 / 100.0;
+            let capacity = have.cores.milli as f32;
+            let free = capacity - state.used_cores(node).milli as f32;
+            let left = free - function.cores.milli as f32;
+            let load = 1.0 - left / capacity;
+            let held = state.used_memory(node).mb
+                + state.idle_memory(node).mb
+                + if new { function.memory.mb } else { 0 };
+            let memory = held as f32 / have.memory.mb as f32;
+            let idle = state.idle(request.function, node) as f32 - if new { 0.0 } else { 1.0 };
+            let demand = self.demand[pairs + v] * known;
+            let pressure = self.nodes as f32 * self.pressure[v] / self.pressure_total.max(1e-6);
+            let saving = match (new, nearest_warm) {
+                (true, Some(warm)) => (warm / 100.0 - comm).clamp(-1.0, 3.0),
+                (true, None) => 3.0,
+                (false, _) => 0.0,
+            };
+            let mut feature = 0;
+            let mut put = |value: f32| {
+                rows[feature][option] = value;
+                feature += 1;
+            };
+            put(cold);
+            put(comm.min(5.0));
+            put(f32::from(slack < 0.0));
+            put(slack.clamp(-2.0, 2.0));
+            put(f32::from(hopeless));
+            put((costs[option] - best).min(3.0));
+            put(load);
+            put((load - 0.8).max(0.0) * 5.0);
+            put((left / function.cores.milli as f32).min(8.0) / 8.0);
+            put(f32::from(held > have.memory.mb));
+            put(memory.min(2.0));
+            put(idle.min(8.0) / 8.0);
+            put((state.busy(request.function, node) as f32).min(8.0) / 8.0);
+            put(f32::from(v == source));
+            put(log1p(demand) / 8.0);
+            put(containers);
+            put(popularity);
+            put((pressure.max(1e-3).ln() / 2.0).clamp(-2.0, 2.0));
+            put(cluster_load);
+            put(cold * log1p(demand) / 8.0);
+            put((self.batch.cores[v] / left.max(1.0)).min(2.0));
+            put((f32::from(self.batch.requests[pairs + v]) - idle).clamp(-4.0, 4.0) / 4.0);
+            put(saving);
+            put((saving * demand / 10.0).clamp(-2.0, 4.0));
+        }
+    }
+
+    /// Keeps the memory in step with the batch.
+    fn follow(&mut self, batch: &BatchProblem<'_>, state: &ClusterState, next: usize) {
+        let first = batch.requests.first().map(|request| request.id);
+        let same = self.batch.time == batch.now()
+            && self.batch.first == first
+            && self.batch.len == batch.requests.len()
+            && self.batch.done <= next;
+        if !same {
+            self.begin(batch, state);
+        }
+        for request in &batch.requests[self.batch.done..=next] {
+            let source = request.source.index();
+            self.batch.cores[source] -= batch.platform.function(request.function).cores.milli as f32;
+            self.batch.requests[request.function.index() * self.nodes + source] -= 1;
+        }
+        self.batch.done = next + 1;
+    }
+
+    /// A new batch: its requests are remembered, and counted as left.
+    fn begin(&mut self, batch: &BatchProblem<'_>, state: &ClusterState) {
+        self.batch.cores.fill(0.0);
+        // A batch that was decided to its end has taken its own counts back.
+        if self.batch.done < self.batch.len {
+            self.batch.requests.fill(0);
+        }
+        for request in batch.requests {
+            let source = request.source.index();
+            self.batch.cores[source] += batch.platform.function(request.function).cores.milli as f32;
+            self.batch.requests[request.function.index() * self.nodes + source] += 1;
+            // Who waited was remembered when it arrived, if anyone was asked about it then.
+            if request.arrival == batch.now() {
+                self.remember(batch.platform, request);
+            }
+        }
+        self.pressure_total = self.pressure.iter().sum();
+        self.used_cores = batch.platform.node_ids().map(|node| state.used_cores(node).as_f64() as f32).sum();
+        self.batch.time = batch.now();
+        self.batch.first = batch.requests.first().map(|request| request.id);
+        self.batch.len = batch.requests.len();
+        self.batch.done = 0;
+    }
+
+    fn remember(&mut self, platform: &Platform, request: &Request) {
+        self.gain *= 1.0 + 1.0 / MEMORY;
+        if self.gain > 1e6 {
+            let shrink = 1.0 / self.gain;
+            for table in [&mut self.demand, &mut self.popularity, &mut self.pressure] {
+                table.iter_mut().for_each(|value| *value *= shrink);
+            }
+            self.gain = 1.0;
+        }
+        let near = &self.near[request.source.index() * self.nodes..][..self.nodes];
+        let demand = &mut self.demand[request.function.index() * self.nodes..][..self.nodes];
+        let cores = platform.function(request.function).cores.milli as f32 * self.gain;
+        for v in 0..self.nodes {
+            demand[v] += near[v] * self.gain;
+            self.pressure[v] += near[v] * cores * self.per_milli[v];
+        }
+        self.popularity[request.function.index()] += self.gain;
+    }
+}
+
+/// ln(1 + x).
+#[inline]
+fn log1p(x: f32) -> f32 {
+    x.ln_1p()
+}

@@ -1,0 +1,314 @@
+//! The preset `scale`: its options against what the state allows and against greedy over all nodes, its memory against a
+//! sum over the past, its network against candle, its training against a case whose best policy is known.
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod common;
+
+use candle_core::{Device, Tensor};
+use common::day;
+use proptest::prelude::*;
+use scale_agents::features::{FEATURES, Features, MEMORY, NAMES, NEAR_MS, OPTIONS, Options};
+use scale_agents::scale::{Learner, Scale, ScaleConfig, train};
+use scale_agents::scorer::Scorer;
+use scale_agents::{Day, LearnError};
+use scale_model::*;
+use scale_sim::{Policy, SimConfig, Simulation, simulate};
+
+fn config(generations: u64) -> ScaleConfig {
+    ScaleConfig {
+        generations,
+        pairs: 8,
+        days: 1,
+        sigma: 0.1,
+        learning_rate: 0.1,
+        slo_penalty_ms: 0.0,
+        hidden: 2,
+        without: vec![],
+        check_every: 2,
+    }
+}
+
+/// Plays a day; at each decision `look` sees the options and says which to take.
+fn walk(day: &Day, mut look: impl FnMut(&BatchProblem<'_>, &ClusterState, usize, &Features, &Options) -> Decision) {
+    let mut simulation = Simulation::new(&day.platform, &day.workload, day.sim).expect("it can be played");
+    let mut features = Features::new(&day.platform);
+    let mut options = Options::none();
+    while simulation.advance(&mut ()) {
+        for next in 0..simulation.problem().requests.len() {
+            let decision = match simulation.has_room() {
+                true => {
+                    let (problem, state) = (simulation.problem(), simulation.state());
+                    features.look(&problem, state, next, &mut options);
+                    look(&problem, state, next, &features, &options)
+                }
+                false => Decision::Defer,
+            };
+            simulation.apply(decision).expect("it is allowed");
+        }
+        simulation.commit(&mut ());
+        simulation.settle().expect("the simulator is sound");
+    }
+}
+
+#[test]
+fn options_are_allowed_and_all_numbers_finite() {
+    for seed in 0..20 {
+        let day = day(seed, 3 + seed as usize, 300);
+        let mut seen = 0;
+        walk(&day, |problem, state, next, _, options| {
+            seen += 1;
+            let function = problem.requests[next].function;
+            let mut taken = Vec::new();
+            for option in 0..options.len {
+                let Decision::Run { node, container } = options.decisions[option] else { panic!("a deferral") };
+                assert!(state.allows(problem.platform, function, node, container));
+                assert!(!taken.contains(&node), "{node} twice");
+                taken.push(node);
+            }
+            assert!(options.len > 0, "the simulator says that there is room");
+            assert!(options.costs[options.len..].iter().all(|&cost| cost == f32::INFINITY));
+            assert!(options.rows.iter().flatten().all(|x| x.is_finite()));
+            options.decisions[(seed as usize + next) % options.len]
+        });
+        assert!(seen >= 300, "{seen} decisions");
+    }
+}
+
+/// With at most eight nodes every node is a candidate, so without weights the choice is the least latency over all nodes.
+#[test]
+fn without_weights_it_is_greedy() {
+    let scorer = Scorer::greedy(3);
+    for seed in 0..20 {
+        let day = day(seed, 2 + seed as usize % 7, 300);
+        walk(&day, |problem, state, next, _, options| {
+            let request = &problem.requests[next];
+            let fits = |&node: &NodeId| state.fits(problem.platform, request.function, node);
+            let latency = |node| {
+                let idle = state.idle(request.function, node) > 0;
+                let container = if idle { Container::Reuse } else { Container::New };
+                latency::predict(problem.platform, request, node, container, problem.now()).total().0
+            };
+            let least = problem.platform.node_ids().filter(fits).map(latency).fold(f64::INFINITY, f64::min);
+            let best = scorer.best(options).expect("an option");
+            // The scorer compares single precision.
+            assert!((options.latencies[best].total().0 - least).abs() < 1e-3);
+            options.decisions[best]
+        });
+    }
+}
+
+#[test]
+fn memory_is_the_faded_sum_of_the_past() {
+    let day = day(5, 6, 400);
+    let platform = &day.platform;
+    let demand = NAMES.iter().position(|&name| name == "demand").expect("it is a feature");
+    let mut past: Vec<Request> = Vec::new();
+    let mut told: Vec<RequestId> = Vec::new();
+    walk(&day, |problem, _, next, _, options| {
+        for request in problem.requests {
+            if request.arrival == problem.now() && !told.contains(&request.id) {
+                told.push(request.id);
+                past.push(*request);
+            }
+        }
+        let request = &problem.requests[next];
+        for option in 0..options.len {
+            let Decision::Run { node, .. } = options.decisions[option] else { panic!("a deferral") };
+            let weight = |(age, past): (usize, &Request)| {
+                let ms = (Megabytes(1.0) / platform.topology.links.rate(past.source, node)).0;
+                let near = f64::from(NEAR_MS) / (f64::from(NEAR_MS) + ms);
+                near * (1.0 + 1.0 / f64::from(MEMORY)).powi(-(age as i32))
+            };
+            let same = past.iter().rev().enumerate().filter(|(_, past)| past.function == request.function);
+            let expected = same.map(weight).sum::<f64>().ln_1p() / 8.0;
+            let found = f64::from(options.rows[demand][option]);
+            assert!((found - expected).abs() < 1e-4, "{found}, by hand {expected}");
+        }
+        options.decisions[0]
+    });
+}
+
+/// The scores in candle, operation by operation.
+fn by_candle(scorer: &Scorer, options: &Options) -> candle_core::Result<Vec<f32>> {
+    let cpu = &Device::Cpu;
+    let x = Tensor::from_slice(&options.rows.concat(), (FEATURES, OPTIONS), cpu)?;
+    let linear = Tensor::from_slice(&scorer.weights[..FEATURES], (1, FEATURES), cpu)?;
+    let mut scores = linear.matmul(&x)?;
+    for unit in scorer.weights[FEATURES..].chunks_exact(FEATURES + 2) {
+        let w = Tensor::from_slice(&unit[..FEATURES], (1, FEATURES), cpu)?;
+        let hidden = (w.matmul(&x)? + f64::from(unit[FEATURES]))?.relu()?;
+        scores = (scores + (hidden * f64::from(unit[FEATURES + 1]))?)?;
+    }
+    scores.flatten_all()?.to_vec1()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn scores_equal_candle(
+        weights in prop::collection::vec(-1.0f32..1.0, Scorer::len_of(5)),
+        rows in prop::collection::vec(-2.0f32..2.0, FEATURES * OPTIONS),
+        costs in prop::collection::vec(0.0f32..5.0, OPTIONS),
+    ) {
+        let scorer = Scorer { hidden: 5, weights };
+        let mut options = Options::none();
+        options.len = OPTIONS;
+        options.costs.copy_from_slice(&costs);
+        for (row, numbers) in options.rows.iter_mut().zip(rows.chunks(OPTIONS)) {
+            row.copy_from_slice(numbers);
+        }
+        let expected = by_candle(&scorer, &options).expect("candle");
+        for (option, &score) in scorer.scores(&options).iter().enumerate() {
+            prop_assert!((score - costs[option] - expected[option]).abs() < 2e-5);
+        }
+    }
+
+    /// Options in another order get the same scores in that order.
+    #[test]
+    fn scores_do_not_depend_on_the_place(
+        weights in prop::collection::vec(-1.0f32..1.0, Scorer::len_of(3)),
+        rows in prop::collection::vec(-2.0f32..2.0, FEATURES * OPTIONS),
+        order in Just((0..OPTIONS).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let scorer = Scorer { hidden: 3, weights };
+        let mut options = Options::none();
+        options.costs = [1.0; OPTIONS];
+        for (row, numbers) in options.rows.iter_mut().zip(rows.chunks(OPTIONS)) {
+            row.copy_from_slice(numbers);
+        }
+        let mut moved = options.clone();
+        for (row, old) in moved.rows.iter_mut().zip(&options.rows) {
+            for (place, &from) in order.iter().enumerate() {
+                row[place] = old[from];
+            }
+        }
+        let (scores, moved) = (scorer.scores(&options), scorer.scores(&moved));
+        for (place, &from) in order.iter().enumerate() {
+            prop_assert_eq!(moved[place], scores[from]);
+        }
+    }
+}
+
+/// One function, one request at a time: the first from node 1, all others from node 0, 30 ms away. A new container takes
+/// 230 ms. Greedy starts one on node 1 and goes there for ever; the best policy starts the first one on node 0 already.
+fn commuter() -> Day {
+    let node = |name: &str| Node {
+        name: name.into(),
+        kind: 0,
+        position: Position { latitude: 0.0, longitude: 0.0 },
+        frequency: Gigahertz(2.0),
+        cores: Cores { milli: 4000 },
+        memory: Memory { mb: 4096 },
+        registry_bandwidth: MegabytesPerSecond(100.0),
+    };
+    let rate = MegabytesPerSecond(1000.0 / 30.0);
+    let platform = Platform {
+        topology: Topology {
+            nodes: vec![node("near"), node("far")],
+            links: Links::from_fn(2, |_, _| rate).expect("positive rates"),
+        },
+        functions: vec![Function {
+            name: "f".into(),
+            image: Megabytes(15.0),
+            init: Milliseconds(80.0),
+            memory: Memory { mb: 128 },
+            cores: Cores { milli: 500 },
+        }],
+    };
+    let request = |id: u32| Request {
+        id: RequestId(id),
+        function: FunctionId(0),
+        source: NodeId(u32::from(id == 0)),
+        arrival: Time(f64::from(id) * 500.0),
+        cpu_time: CoreMilliseconds(50.0),
+        input: Megabytes(1.0),
+        slo: Milliseconds(1000.0),
+    };
+    let sim = SimConfig {
+        keep_alive: Milliseconds(1e9),
+        patience: None,
+        warmup_until: Time(0.0),
+        objective: Objective::ELASTIC,
+        verify: true,
+    };
+    Day { platform, workload: Workload { requests: (0..200).map(request).collect() }, sim }
+}
+
+fn mean_latency(day: &Day, scorer: &Scorer) -> f64 {
+    let mut scale = Scale::new(scorer.clone());
+    let policy = Policy::Scheduler(&mut scale);
+    let summary = simulate(&day.platform, &day.workload, &day.sim, policy, &mut ()).expect("it plays");
+    summary.latency_mean().expect("requests").0
+}
+
+#[test]
+fn it_learns_to_invest_in_a_cold_start() {
+    let day = commuter();
+    // T_comp is 100 ms. Greedy pays 230 once and 30 for each of the others, the best policy 230 + 30 once.
+    let greedy = 100.0 + (230.0 + 199.0 * 30.0) / 200.0;
+    assert!((mean_latency(&day, &Scorer::greedy(0)) - greedy).abs() < 1e-9);
+    let best = 100.0 + (230.0 + 30.0) / 200.0;
+    let days = [day];
+    let learner = train(&config(40), &days, &days, Seed(3), &mut |_| ()).expect("it trains");
+    let reached = mean_latency(&days[0], &learner.best);
+    assert!((reached - best).abs() < 1e-9, "{reached} ms, the best policy {best} ms");
+    let validated = learner.curve.iter().filter_map(|entry| entry.validation).map(|entry| entry.cost_ms);
+    assert_eq!(validated.fold(f64::INFINITY, f64::min), reached);
+}
+
+#[test]
+fn features_that_are_left_out_stay_out() {
+    let days = [day(1, 20, 300)];
+    let mut without = ScaleConfig { sigma: 1.0, ..config(6) };
+    without.without = vec!["cold".into(), "return".into()];
+    let learner = train(&without, &days, &days, Seed(1), &mut |_| ()).expect("it trains");
+    let mut moved = 0;
+    for (name, index) in NAMES.iter().zip(0..) {
+        let units = (0..2).map(|unit| FEATURES + unit * (FEATURES + 2) + index);
+        let weights: Vec<f32> = std::iter::once(index).chain(units).map(|at| learner.scorer.weights[at]).collect();
+        match without.without.iter().any(|without| without == name) {
+            true => assert_eq!(weights, [0.0; 3], "{name}"),
+            false => moved += usize::from(weights.iter().all(|&weight| weight != 0.0)),
+        }
+    }
+    assert_eq!(moved, FEATURES - 2);
+    without.without = vec!["colt".into()];
+    let refused = train(&without, &days, &days, Seed(1), &mut |_| ()).expect_err("no such feature");
+    assert_eq!(refused.to_string(), "without: colt: expected names of features");
+}
+
+#[test]
+fn same_seed_same_bytes_and_resumed_or_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let days: Vec<Day> = (0..3).map(|seed| day(seed, 5, 150)).collect();
+    let on = |threads: usize, name: &str| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let learner = pool.install(|| train(&config(9), &days[..2], &days[2..], Seed(7), &mut |_| ()));
+        learner.expect("it trains").save(&file(name)).expect("it is saved");
+        std::fs::read(file(name)).expect("the file")
+    };
+    let whole = on(1, "one");
+    assert_eq!(whole, on(2, "two"));
+
+    // Saved after the fourth generation, read, and gone on with.
+    let _ = train(&config(9), &days[..2], &days[2..], Seed(7), &mut |learner| {
+        if learner.curve.len() == 4 {
+            learner.save(&file("half")).expect("it is saved");
+        }
+    });
+    let mut resumed = Learner::load(&file("half")).expect("it is read");
+    resumed.learn(&days[..2], &days[2..], &mut |_| ()).expect("it trains");
+    resumed.save(&file("resumed")).expect("it is saved");
+    assert_eq!(whole, std::fs::read(file("resumed")).expect("the file"));
+
+    for length in [0, 7, 100, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(file("cut"), &whole[..length]).expect("a file");
+        let refused = Learner::load(&file("cut")).expect_err("it is cut off");
+        assert!(matches!(refused, LearnError::Checkpoint { .. }), "{refused}");
+        assert!(refused.to_string().contains("cut"), "{refused}");
+    }
+    let refused = scale_agents::Network::load(&file("one")).expect_err("another kind");
+    assert!(refused.to_string().contains("scale-scorer-1"), "{refused}");
+}

@@ -1,0 +1,407 @@
+//! Trains the agents of the roster, and keeps them: an agent is trained once for what it depends on.
+//!
+//! # What an agent depends on
+//! Its table in `experiments/agents.toml`, the scenario that it is trained on with its data, and a training seed. The file
+//! it is kept in is named after all of them, so that a change of any trains anew. A workload's seed chooses the training
+//! seed: 1 + (seed - 1) mod [`SEEDS`], so that ten workloads are met by five trainings, two each, and intervals over the
+//! workloads hold the spread of the trainings too.
+//!
+//! # Days
+//! The scenario's `train_days` that have enough days before them for the warm-up. The last of them is for validation, the
+//! others for training; the day that is played is never among them (the scenario refuses that). Workloads for training are
+//! drawn from seeds of their own.
+
+use crate::experiment::Experiment;
+use crate::roster;
+use crate::scenario::Scenario;
+use anyhow::{Context, Result, anyhow, ensure};
+use rayon::prelude::*;
+use scale_agents::dqn::{self, DqnConfig};
+use scale_agents::ppo::{self, PpoConfig};
+use scale_agents::scale::{self, Scale, ScaleConfig};
+use scale_agents::{Agent, Day, Network, Reward, SimEnv};
+use scale_model::{Platform, Scheduler, Seed};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How many trainings the workloads of an experiment are spread over.
+pub const SEEDS: u64 = 5;
+/// Counted up when the same table and seed would give another agent.
+const VERSION: u32 = 1;
+/// How the agents are trained.
+const TABLES: &str = include_str!("../../../experiments/agents.toml");
+
+/// An agent of the roster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Learned {
+    /// The project's own.
+    Scale,
+    /// The paper's method.
+    Ppo,
+    /// The paper's learned baseline.
+    MDqn,
+}
+
+impl Learned {
+    /// Its name in the roster and in `agents.toml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Learned::Scale => "scale",
+            Learned::Ppo => "scale-ppo",
+            Learned::MDqn => "m-dqn",
+        }
+    }
+}
+
+/// The file `agents.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tables {
+    /// The project's own.
+    pub scale: Trained<ScaleConfig>,
+    /// The paper's method.
+    pub scale_ppo: Trained<PpoConfig>,
+    /// The paper's learned baseline.
+    pub m_dqn: Trained<DqnConfig>,
+}
+
+/// What is played in training, and how it is learned from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trained<C> {
+    /// Minutes played before anything counts; fewer where the scenario has fewer.
+    pub warmup_minutes: u32,
+    /// Minutes that count; fewer where the scenario has fewer.
+    pub minutes: u32,
+    /// Workloads drawn from each training day.
+    pub workloads: u64,
+    /// For learners that go step by step.
+    pub steps: Option<Steps>,
+    /// The learner's own configuration.
+    pub learner: C,
+}
+
+/// How a learner that goes step by step meets its environments.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Steps {
+    /// Environments that are played side by side.
+    pub environments: usize,
+    /// Decisions in an episode.
+    pub episode: u64,
+    /// How latency becomes reward.
+    pub reward: Reward,
+}
+
+impl Tables {
+    /// The tables that come with the program.
+    ///
+    /// # Errors
+    /// A text that is not what it should be, with line and column.
+    pub fn built_in() -> Result<Tables> {
+        Tables::parse(TABLES)
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// A text that is not what it should be, with line and column.
+    pub fn parse(text: &str) -> Result<Tables> {
+        toml::from_str(text).context("agents.toml")
+    }
+}
+
+/// The training seed of a workload's seed.
+///
+/// ```
+/// use scale_lab::train::training_seed;
+/// assert_eq!([1, 2, 5, 6, 10].map(training_seed), [1, 2, 5, 1, 5]);
+/// ```
+pub fn training_seed(seed: u64) -> u64 {
+    1 + (seed.max(1) - 1) % SEEDS
+}
+
+/// What a training left: ready to make schedulers.
+#[derive(Clone, Debug)]
+enum Ready {
+    Scale(scale_agents::scorer::Scorer),
+    Network(Network),
+}
+
+/// The agents that an experiment needs, trained.
+#[derive(Clone, Debug, Default)]
+pub struct Agents {
+    ready: BTreeMap<(Learned, u64), Arc<Ready>>,
+}
+
+impl Agents {
+    /// No agents: for what needs none.
+    pub fn none() -> Agents {
+        Agents::default()
+    }
+
+    /// Trains or finds in `folder` the agents that `experiment` names, on the scenario that it says.
+    ///
+    /// # Errors
+    /// A scenario without days to train on, or whatever keeps a training from its end.
+    pub fn prepare(experiment: &Experiment, folder: &Path, threads: usize) -> Result<Agents> {
+        let mut wanted = Vec::new();
+        for name in &experiment.algorithms {
+            let entry = roster::find(name).map_err(|error| anyhow!(error))?;
+            if let Some(learned) = entry.learned() {
+                let seeds: std::collections::BTreeSet<u64> =
+                    experiment.seeds.iter().map(|&seed| training_seed(seed)).collect();
+                wanted.extend(seeds.into_iter().map(|seed| (learned, seed)));
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(Agents::none());
+        }
+        let scenario = experiment.training_scenario()?;
+        let school = School::new(&scenario, &Tables::built_in()?)?;
+        std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build()?;
+        let ready: Result<Vec<_>> = pool.install(|| {
+            // Those that use all threads one after the other, the others side by side.
+            let (together, apart): (Vec<_>, Vec<_>) =
+                wanted.iter().partition(|(learned, _)| *learned == Learned::Scale);
+            let one = |&&(learned, seed): &&(Learned, u64)| -> Result<_> {
+                let path = school.train(learned, seed, folder)?;
+                Ok(((learned, seed), Arc::new(load(learned, &path)?)))
+            };
+            let mut ready: Vec<_> = together.iter().map(one).collect::<Result<_>>()?;
+            ready.extend(apart.par_iter().map(one).collect::<Result<Vec<_>>>()?);
+            Ok(ready)
+        });
+        Ok(Agents { ready: ready?.into_iter().collect() })
+    }
+
+    /// An agent from a file that a training wrote.
+    ///
+    /// # Errors
+    /// A file that is not one.
+    pub fn from_file(learned: Learned, path: &Path) -> Result<Agents> {
+        let ready = Arc::new(load(learned, path)?);
+        Ok(Agents { ready: (1..=SEEDS).map(|seed| ((learned, seed), ready.clone())).collect() })
+    }
+
+    /// The agent that plays the workload of a seed.
+    ///
+    /// # Errors
+    /// If it was not prepared, or was trained for another number of nodes.
+    pub fn scheduler(
+        &self,
+        learned: Learned,
+        platform: &Platform,
+        seed: u64,
+    ) -> Result<Box<dyn Scheduler + Send>> {
+        let ready = self.ready.get(&(learned, training_seed(seed))).with_context(|| {
+            format!("{}: not trained here: `scale train` makes a file, --agent names it", learned.name())
+        })?;
+        Ok(match ready.as_ref() {
+            Ready::Scale(scorer) => Box::new(Scale::new(scorer.clone())),
+            Ready::Network(network) => {
+                Box::new(Agent::new(network.clone(), platform).with_context(|| learned.name())?)
+            }
+        })
+    }
+}
+
+/// Which agent a file holds.
+///
+/// # Errors
+/// A file that holds none.
+pub fn kind_of(path: &Path) -> Result<Learned> {
+    // The file's header says which; each reader refuses the others' files.
+    if let Ok(network) = Network::load(path) {
+        return Ok(if network.name() == "ppo" { Learned::Ppo } else { Learned::MDqn });
+    }
+    scale::Learner::load(path)?;
+    Ok(Learned::Scale)
+}
+
+fn load(learned: Learned, path: &Path) -> Result<Ready> {
+    Ok(match learned {
+        Learned::Scale => Ready::Scale(scale::Learner::load(path)?.best),
+        Learned::Ppo | Learned::MDqn => Ready::Network(Network::load(path)?),
+    })
+}
+
+/// A scenario to train on.
+pub struct School {
+    tables: Tables,
+    scenario: Scenario,
+    data: String,
+    days: Vec<u32>,
+}
+
+impl School {
+    /// Finds the days to train on.
+    ///
+    /// # Errors
+    /// Fewer than two of them.
+    pub fn new(scenario: &Scenario, tables: &Tables) -> Result<School> {
+        let mut scenario = scenario.clone();
+        let days: Vec<u32> = std::mem::take(&mut scenario.train_days)
+            .into_iter()
+            .filter(|&day| day >= scenario.arrivals.warmup_minutes.div_ceil(1440))
+            .collect();
+        ensure!(
+            days.len() >= 2,
+            "scenario.train_days: {} with enough days before them for the warm-up: expected at least 2, one of them for \
+             validation",
+            days.len()
+        );
+        scenario.arrivals.day = days[0];
+        let data = scenario.build()?.data;
+        Ok(School { tables: tables.clone(), scenario, data, days })
+    }
+
+    /// Trains an agent, or finds it trained, and returns its file. A training of the preset `scale` that was interrupted goes
+    /// on; the others begin anew.
+    ///
+    /// # Errors
+    /// Whatever keeps it from its end.
+    pub fn train(&self, learned: Learned, seed: u64, folder: &Path) -> Result<PathBuf> {
+        let path = folder.join(self.file(learned, seed)?);
+        if path.exists() && load(learned, &path).is_ok() && self.finished(learned, &path) {
+            return Ok(path);
+        }
+        let name = format!("{} seed {seed}", learned.name());
+        let start = crate::clock::now();
+        match learned {
+            Learned::Scale => self.train_scale(seed, &path),
+            Learned::Ppo => self.train_ppo(seed, &path),
+            Learned::MDqn => self.train_dqn(seed, &path),
+        }
+        .with_context(|| format!("training {name}"))?;
+        tracing::info!("{name}: trained in {:.0} s: {}", start.elapsed().as_secs_f64(), path.display());
+        Ok(path)
+    }
+
+    fn finished(&self, learned: Learned, path: &Path) -> bool {
+        match learned {
+            Learned::Scale => scale::Learner::load(path)
+                .is_ok_and(|learner| learner.curve.len() as u64 == learner.config.generations),
+            Learned::Ppo | Learned::MDqn => true,
+        }
+    }
+
+    /// The name of the file: agent, training seed, and a digest of all that it depends on.
+    fn file(&self, learned: Learned, seed: u64) -> Result<String> {
+        let table = match learned {
+            Learned::Scale => serde_json::to_string(&self.tables.scale)?,
+            Learned::Ppo => serde_json::to_string(&self.tables.scale_ppo)?,
+            Learned::MDqn => serde_json::to_string(&self.tables.m_dqn)?,
+        };
+        let versions = (VERSION, scale_agents::LAYOUT, scale_agents::features::VERSION);
+        let all = serde_json::to_vec(&(versions, table, &self.scenario, &self.days, &self.data, seed))?;
+        let digest: String = Sha256::digest(all).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Ok(format!("{}-{seed}-{digest}.safetensors", learned.name()))
+    }
+
+    /// Training and validation days for one training.
+    fn days<C>(&self, table: &Trained<C>, seed: u64) -> Result<(Vec<Day>, Vec<Day>)> {
+        let mut scenario = self.scenario.clone();
+        let arrivals = &mut scenario.arrivals;
+        arrivals.warmup_minutes = arrivals.warmup_minutes.min(table.warmup_minutes);
+        arrivals.minutes = Some(arrivals.minutes.unwrap_or(1440).min(table.minutes));
+        let (training, validation) = self.days.split_at(self.days.len() - 1);
+        let mut days = |which: &str, days: &[u32]| -> Result<Vec<Day>> {
+            let mut all = Vec::new();
+            for &day in days {
+                scenario.arrivals.day = day;
+                let built = scenario.build()?;
+                for workload in 0..table.workloads {
+                    let drawn = Seed(seed).derive(which, u64::from(day)).derive("workload", workload);
+                    let generated = built.workload(drawn.0)?;
+                    let sim = built.sim(generated.warmup_until);
+                    all.push(Day { platform: built.platform.clone(), workload: generated.workload, sim });
+                }
+            }
+            Ok(all)
+        };
+        Ok((days("training", training)?, days("validation", validation)?))
+    }
+
+    fn train_scale(&self, seed: u64, path: &Path) -> Result<()> {
+        let table = &self.tables.scale;
+        let (training, validation) = self.days(table, seed)?;
+        let beside = path.with_extension("unfinished");
+        let mut learner = match beside.exists() {
+            true => scale::Learner::load(&beside)?,
+            false => scale::Learner::new(&table.learner, Seed(seed))?,
+        };
+        let mut fault = None;
+        learner.learn(&training, &validation, &mut |learner| {
+            let Some(last) = learner.curve.last() else { return };
+            if let Some(reached) = last.validation {
+                tracing::info!(
+                    "scale seed {seed}: generation {} of {}: cost {:.2} ms, validation {:.2} ms and {:.2} % late",
+                    last.generation,
+                    learner.config.generations,
+                    last.cost_ms,
+                    reached.latency_ms,
+                    100.0 * reached.late_rate
+                );
+                fault = fault.take().or(learner.save(&beside).err());
+            }
+        })?;
+        if let Some(fault) = fault {
+            return Err(fault.into());
+        }
+        learner.save(path)?;
+        if beside.exists() {
+            std::fs::remove_file(&beside).with_context(|| format!("{}", beside.display()))?;
+        }
+        Ok(())
+    }
+
+    fn train_ppo(&self, seed: u64, path: &Path) -> Result<()> {
+        let table = &self.tables.scale_ppo;
+        let (days, _) = self.days(table, seed)?;
+        let mut envs = envs(&days, table)?;
+        let learner = ppo::train(&table.learner, &mut envs, Seed(seed), &mut |progress| {
+            if progress.iteration.is_multiple_of(20) {
+                tracing::info!(
+                    "scale-ppo seed {seed}: {} decisions: reward {:.4}, {:.2} % late, entropy {:.2}, KL {:.4}",
+                    progress.steps,
+                    progress.reward,
+                    100.0 * progress.late_rate,
+                    progress.entropy,
+                    progress.kl
+                );
+            }
+        })?;
+        Ok(learner.save(path)?)
+    }
+
+    fn train_dqn(&self, seed: u64, path: &Path) -> Result<()> {
+        let table = &self.tables.m_dqn;
+        let (days, _) = self.days(table, seed)?;
+        let mut envs = envs(&days, table)?;
+        let mut reports = 0u64;
+        let learner = dqn::train(&table.learner, &mut envs, Seed(seed), &mut |progress| {
+            reports += 1;
+            if reports.is_multiple_of(20) {
+                tracing::info!(
+                    "m-dqn seed {seed}: {} decisions: reward {:.4}, {:.2} % late, epsilon {:.2}",
+                    progress.steps,
+                    progress.reward,
+                    100.0 * progress.late_rate,
+                    progress.epsilon
+                );
+            }
+        })?;
+        Ok(learner.save(path)?)
+    }
+}
+
+fn envs<'a, C>(days: &'a [Day], table: &Trained<C>) -> Result<Vec<SimEnv<'a>>> {
+    let steps = table.steps.context("agents.toml: expected a table `steps` for an agent that learns step by step")?;
+    let Steps { environments, episode, reward } = steps;
+    (0..environments).map(|first| Ok(SimEnv::new(days, first, episode, reward)?)).collect()
+}
