@@ -217,7 +217,7 @@ pub fn decision_time(series: &[Series], caption: &Caption) -> Result<Figure, Dra
 
 /// Colours that stay apart for colour-blind readers and in print: Okabe and Ito's eight, their yellow darkened for white
 /// paper, eight of Paul Tol's muted scheme, and three more that are rarely drawn beside the others. Markers and line styles repeat every difference.
-pub const PALETTE: [Rgb; 21] = [
+pub const PALETTE: [Rgb; 23] = [
     (0x00, 0x72, 0xb2), // blue
     (0xd5, 0x5e, 0x00), // vermilion
     (0x00, 0x9e, 0x73), // bluish green
@@ -239,6 +239,8 @@ pub const PALETTE: [Rgb; 21] = [
     (0xee, 0x88, 0x66), // salmon
     (0xee, 0x33, 0x77), // magenta
     (0x77, 0xaa, 0xdd), // light blue
+    (0x99, 0x00, 0x00), // dark red
+    (0xff, 0xaa, 0xcc), // pink
 ];
 
 /// Distance between the page's edge and what is on it.

@@ -169,7 +169,8 @@ impl Experiment {
     /// If `trained_on` is not built in.
     pub fn training_scenario(&self) -> Result<Scenario> {
         let Some(name) = &self.trained_on else { return Ok(self.scenario.clone()) };
-        let text = built_in(name).ok_or_else(|| anyhow!("trained_on: {name:?}: expected a built-in experiment"))?;
+        let text =
+            built_in(name).ok_or_else(|| anyhow!("trained_on: {name:?}: expected a built-in experiment"))?;
         Ok(Experiment::parse(text)?.scenario)
     }
 

@@ -413,10 +413,11 @@ fn simulate_one(arguments: &SimulateArgs) -> Result<()> {
 
 fn train_one(arguments: &TrainArgs) -> Result<()> {
     let experiment = load(&arguments.experiment)?;
-    let learned = roster::find(&arguments.agent).ok().and_then(roster::Entry::learned).with_context(|| {
-        let names = ROSTER.iter().filter(|entry| entry.learned().is_some()).map(|entry| entry.name);
-        format!("--agent {}: expected one of {}", arguments.agent, names.collect::<Vec<_>>().join(", "))
-    })?;
+    let learned =
+        roster::find(&arguments.agent).ok().and_then(roster::Entry::learned).with_context(|| {
+            let names = ROSTER.iter().filter(|entry| entry.learned().is_some()).map(|entry| entry.name);
+            format!("--agent {}: expected one of {}", arguments.agent, names.collect::<Vec<_>>().join(", "))
+        })?;
     let tables = match &arguments.tables {
         Some(file) => {
             let text = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
@@ -464,7 +465,9 @@ fn evaluate_agent(arguments: &EvaluateArgs) -> Result<()> {
         late.push(rate(&agent) - rate(&greedy));
     }
     for (what, values) in [("latency, %", latency), ("late, points", late)] {
-        let Some(estimate) = stats::bootstrap_mean_ci(&values, stats::LEVEL, stats::RESAMPLES, 0) else { continue };
+        let Some(estimate) = stats::bootstrap_mean_ci(&values, stats::LEVEL, stats::RESAMPLES, 0) else {
+            continue;
+        };
         let interval = estimate
             .interval
             .map_or(String::new(), |interval| format!(" [{:+.2}, {:+.2}]", interval.low, interval.high));

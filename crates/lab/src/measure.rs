@@ -192,7 +192,14 @@ pub struct Played {
 ///
 /// # Errors
 /// If the algorithm breaks a rule, or the simulator disagrees with the closed form.
-pub fn play(built: &Built, generated: &Generated, entry: &Entry, agents: &Agents, seed: u64, verify: bool) -> Result<Played> {
+pub fn play(
+    built: &Built,
+    generated: &Generated,
+    entry: &Entry,
+    agents: &Agents,
+    seed: u64,
+    verify: bool,
+) -> Result<Played> {
     let Generated { workload, warmup_until, .. } = generated;
     let mut witness = Witness::default();
     let config = SimConfig { verify, ..built.sim(*warmup_until) };

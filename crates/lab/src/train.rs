@@ -39,6 +39,12 @@ const TABLES: &str = include_str!("../../../experiments/agents.toml");
 pub enum Learned {
     /// The project's own.
     Scale,
+    /// The same with hidden units.
+    ScaleMlp,
+    /// The same without what is remembered.
+    ScaleBlind,
+    /// The same without what is known of the batch.
+    ScaleAlone,
     /// The paper's method.
     Ppo,
     /// The paper's learned baseline.
@@ -50,6 +56,9 @@ impl Learned {
     pub fn name(self) -> &'static str {
         match self {
             Learned::Scale => "scale",
+            Learned::ScaleMlp => "scale-mlp",
+            Learned::ScaleBlind => "scale-blind",
+            Learned::ScaleAlone => "scale-alone",
             Learned::Ppo => "scale-ppo",
             Learned::MDqn => "m-dqn",
         }
@@ -62,10 +71,26 @@ impl Learned {
 pub struct Tables {
     /// The project's own.
     pub scale: Trained<ScaleConfig>,
+    /// Its ablations: what differs.
+    pub scale_mlp: Ablation,
+    /// Without what is remembered.
+    pub scale_blind: Ablation,
+    /// Without what is known of the batch.
+    pub scale_alone: Ablation,
     /// The paper's method.
     pub scale_ppo: Trained<PpoConfig>,
     /// The paper's learned baseline.
     pub m_dqn: Trained<DqnConfig>,
+}
+
+/// How an ablation of the preset `scale` differs from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ablation {
+    /// Hidden units.
+    pub hidden: usize,
+    /// Features that it does not see.
+    pub without: Vec<String>,
 }
 
 /// What is played in training, and how it is learned from.
@@ -112,6 +137,21 @@ impl Tables {
     pub fn parse(text: &str) -> Result<Tables> {
         toml::from_str(text).context("agents.toml")
     }
+
+    /// The table of the preset `scale` or of one of its ablations; `None` for the other agents.
+    fn scale_of(&self, learned: Learned) -> Option<Trained<ScaleConfig>> {
+        let ablation = match learned {
+            Learned::Scale => return Some(self.scale.clone()),
+            Learned::ScaleMlp => &self.scale_mlp,
+            Learned::ScaleBlind => &self.scale_blind,
+            Learned::ScaleAlone => &self.scale_alone,
+            Learned::Ppo | Learned::MDqn => return None,
+        };
+        let Ablation { hidden, without } = ablation.clone();
+        let mut table = self.scale.clone();
+        table.learner = ScaleConfig { hidden, without, ..table.learner };
+        Some(table)
+    }
 }
 
 /// The training seed of a workload's seed.
@@ -135,6 +175,8 @@ enum Ready {
 #[derive(Clone, Debug, Default)]
 pub struct Agents {
     ready: BTreeMap<(Learned, u64), Arc<Ready>>,
+    /// The file of each, by agent and training seed.
+    pub files: BTreeMap<(Learned, u64), PathBuf>,
 }
 
 impl Agents {
@@ -167,16 +209,21 @@ impl Agents {
         let ready: Result<Vec<_>> = pool.install(|| {
             // Those that use all threads one after the other, the others side by side.
             let (together, apart): (Vec<_>, Vec<_>) =
-                wanted.iter().partition(|(learned, _)| *learned == Learned::Scale);
+                wanted.iter().partition(|(learned, _)| !matches!(learned, Learned::Ppo | Learned::MDqn));
             let one = |&&(learned, seed): &&(Learned, u64)| -> Result<_> {
                 let path = school.train(learned, seed, folder)?;
-                Ok(((learned, seed), Arc::new(load(learned, &path)?)))
+                Ok(((learned, seed), load(learned, &path)?, path))
             };
             let mut ready: Vec<_> = together.iter().map(one).collect::<Result<_>>()?;
             ready.extend(apart.par_iter().map(one).collect::<Result<Vec<_>>>()?);
             Ok(ready)
         });
-        Ok(Agents { ready: ready?.into_iter().collect() })
+        let mut agents = Agents::none();
+        for (key, ready, path) in ready? {
+            agents.ready.insert(key, Arc::new(ready));
+            agents.files.insert(key, path);
+        }
+        Ok(agents)
     }
 
     /// An agent from a file that a training wrote.
@@ -185,7 +232,8 @@ impl Agents {
     /// A file that is not one.
     pub fn from_file(learned: Learned, path: &Path) -> Result<Agents> {
         let ready = Arc::new(load(learned, path)?);
-        Ok(Agents { ready: (1..=SEEDS).map(|seed| ((learned, seed), ready.clone())).collect() })
+        let ready = (1..=SEEDS).map(|seed| ((learned, seed), ready.clone())).collect();
+        Ok(Agents { ready, files: BTreeMap::new() })
     }
 
     /// The agent that plays the workload of a seed.
@@ -210,7 +258,56 @@ impl Agents {
     }
 }
 
-/// Which agent a file holds.
+/// A point of a learning curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// Decisions so far.
+    pub decisions: u64,
+    /// Mean latency: on the validation days (`scale`), of the decisions since the last point (the others, from the reward),
+    /// in ms.
+    pub latency_ms: f64,
+    /// The same for the share of requests that miss their SLO.
+    pub late_rate: f64,
+}
+
+/// The learning curve that a training left in its file.
+///
+/// # Errors
+/// A file that is not one.
+pub fn curve(path: &Path) -> Result<Vec<CurvePoint>> {
+    let unit = |reward: Option<Reward>| reward.map_or(1000.0, |reward| reward.unit.0);
+    let tables = Tables::built_in()?;
+    Ok(match kind_of(path)? {
+        Learned::Ppo => {
+            let unit = unit(tables.scale_ppo.steps.map(|steps| steps.reward));
+            let point = |p: &ppo::Progress| CurvePoint {
+                decisions: p.steps,
+                latency_ms: -p.reward * unit,
+                late_rate: p.late_rate,
+            };
+            ppo::Learner::load(path)?.curve.iter().map(point).collect()
+        }
+        Learned::MDqn => {
+            let unit = unit(tables.m_dqn.steps.map(|steps| steps.reward));
+            let point = |p: &dqn::Progress| CurvePoint {
+                decisions: p.steps,
+                latency_ms: -p.reward * unit,
+                late_rate: p.late_rate,
+            };
+            dqn::Learner::load(path)?.curve.iter().map(point).collect()
+        }
+        _ => {
+            let point = |p: &scale::Progress| {
+                let reached = p.validation?;
+                let (latency_ms, late_rate) = (reached.latency_ms, reached.late_rate);
+                Some(CurvePoint { decisions: p.decisions, latency_ms, late_rate })
+            };
+            scale::Learner::load(path)?.curve.iter().filter_map(point).collect()
+        }
+    })
+}
+
+/// Which agent a file holds; the ablations of `scale` are of its kind.
 ///
 /// # Errors
 /// A file that holds none.
@@ -225,7 +322,9 @@ pub fn kind_of(path: &Path) -> Result<Learned> {
 
 fn load(learned: Learned, path: &Path) -> Result<Ready> {
     Ok(match learned {
-        Learned::Scale => Ready::Scale(scale::Learner::load(path)?.best),
+        Learned::Scale | Learned::ScaleMlp | Learned::ScaleBlind | Learned::ScaleAlone => {
+            Ready::Scale(scale::Learner::load(path)?.best)
+        }
         Learned::Ppo | Learned::MDqn => Ready::Network(Network::load(path)?),
     })
 }
@@ -272,10 +371,10 @@ impl School {
         }
         let name = format!("{} seed {seed}", learned.name());
         let start = crate::clock::now();
-        match learned {
-            Learned::Scale => self.train_scale(seed, &path),
-            Learned::Ppo => self.train_ppo(seed, &path),
-            Learned::MDqn => self.train_dqn(seed, &path),
+        match (self.tables.scale_of(learned), learned) {
+            (Some(table), _) => self.train_scale(learned, &table, seed, &path),
+            (None, Learned::MDqn) => self.train_dqn(seed, &path),
+            (None, _) => self.train_ppo(seed, &path),
         }
         .with_context(|| format!("training {name}"))?;
         tracing::info!("{name}: trained in {:.0} s: {}", start.elapsed().as_secs_f64(), path.display());
@@ -284,18 +383,18 @@ impl School {
 
     fn finished(&self, learned: Learned, path: &Path) -> bool {
         match learned {
-            Learned::Scale => scale::Learner::load(path)
-                .is_ok_and(|learner| learner.curve.len() as u64 == learner.config.generations),
             Learned::Ppo | Learned::MDqn => true,
+            _ => scale::Learner::load(path)
+                .is_ok_and(|learner| learner.curve.len() as u64 == learner.config.generations),
         }
     }
 
     /// The name of the file: agent, training seed, and a digest of all that it depends on.
     fn file(&self, learned: Learned, seed: u64) -> Result<String> {
-        let table = match learned {
-            Learned::Scale => serde_json::to_string(&self.tables.scale)?,
-            Learned::Ppo => serde_json::to_string(&self.tables.scale_ppo)?,
-            Learned::MDqn => serde_json::to_string(&self.tables.m_dqn)?,
+        let table = match (self.tables.scale_of(learned), learned) {
+            (Some(table), _) => serde_json::to_string(&table)?,
+            (None, Learned::MDqn) => serde_json::to_string(&self.tables.m_dqn)?,
+            (None, _) => serde_json::to_string(&self.tables.scale_ppo)?,
         };
         let versions = (VERSION, scale_agents::LAYOUT, scale_agents::features::VERSION);
         let all = serde_json::to_vec(&(versions, table, &self.scenario, &self.days, &self.data, seed))?;
@@ -327,8 +426,13 @@ impl School {
         Ok((days("training", training)?, days("validation", validation)?))
     }
 
-    fn train_scale(&self, seed: u64, path: &Path) -> Result<()> {
-        let table = &self.tables.scale;
+    fn train_scale(
+        &self,
+        learned: Learned,
+        table: &Trained<ScaleConfig>,
+        seed: u64,
+        path: &Path,
+    ) -> Result<()> {
         let (training, validation) = self.days(table, seed)?;
         let beside = path.with_extension("unfinished");
         let mut learner = match beside.exists() {
@@ -340,7 +444,8 @@ impl School {
             let Some(last) = learner.curve.last() else { return };
             if let Some(reached) = last.validation {
                 tracing::info!(
-                    "scale seed {seed}: generation {} of {}: cost {:.2} ms, validation {:.2} ms and {:.2} % late",
+                    "{} seed {seed}: generation {} of {}: cost {:.2} ms, validation {:.2} ms and {:.2} % late",
+                    learned.name(),
                     last.generation,
                     learner.config.generations,
                     last.cost_ms,
@@ -401,7 +506,8 @@ impl School {
 }
 
 fn envs<'a, C>(days: &'a [Day], table: &Trained<C>) -> Result<Vec<SimEnv<'a>>> {
-    let steps = table.steps.context("agents.toml: expected a table `steps` for an agent that learns step by step")?;
+    let steps =
+        table.steps.context("agents.toml: expected a table `steps` for an agent that learns step by step")?;
     let Steps { environments, episode, reward } = steps;
     (0..environments).map(|first| Ok(SimEnv::new(days, first, episode, reward)?)).collect()
 }
