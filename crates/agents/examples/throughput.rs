@@ -30,7 +30,7 @@ struct Table {
 impl Table {
     fn new(seed: u64) -> Table {
         let mut draw = Draw::new(Seed(seed));
-        let observations = (0..STATES * WIDTH).map(|_| draw.normal() as f32).collect();
+        let observations = (0..STATES * WIDTH).map(|_| (2.0 * draw.unit() - 1.0) as f32).collect();
         let mut mask = || {
             let new: Vec<bool> = (0..NODES).map(|_| draw.unit() >= 0.3).collect();
             let reuse = new.iter().map(|&open| open && draw.unit() < 0.5).collect();

@@ -30,7 +30,8 @@ impl<'a> View<'a> {
 }
 
 /// `out = left * right`, or `out += left * right` if `add`; `out` is row-major. One thread: the caller spreads environments
-/// and seeds over threads, and the sums are then the same for any number of them.
+/// and seeds over threads, and the sums are then the same for any number of them. The library chooses its kernel by the
+/// processor, so another kind of processor may give other last bits.
 ///
 /// ```
 /// use scale_agents::math::{View, multiply};

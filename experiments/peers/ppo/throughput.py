@@ -37,7 +37,7 @@ class Table(gymnasium.Env):
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (WIDTH,), np.float32)
         sizes = [NODES, 2] if multi else None
         self.action_space = gymnasium.spaces.MultiDiscrete(sizes) if multi else gymnasium.spaces.Discrete(NODES)
-        self.observations = rng.standard_normal((STATES, WIDTH)).astype(np.float32)
+        self.observations = rng.uniform(-1, 1, (STATES, WIDTH)).astype(np.float32)
         new = rng.random((STATES, NODES)) >= 0.3
         self.masks = np.concatenate([new, np.ones((STATES, 2), bool)], axis=1) if multi else new
         self.at = self.steps = 0
