@@ -3,9 +3,9 @@
 use scale_lab::experiment::Experiment;
 use scale_lab::measure;
 use scale_lab::reproduce;
-use scale_lab::train::Agents;
 use scale_lab::roster::{Algorithm, Entry};
 use scale_lab::scenario::{Built, Scenario, Sites};
+use scale_lab::train::Agents;
 use scale_model::{
     BatchProblem, Budget, Container, Decision, FunctionId, Instance, NodeId, OneByOne, Outcome, Platform,
     Seed, Solution, SolveError, Solver, Time, evaluate, violations,
@@ -48,7 +48,8 @@ pub(crate) fn play(
     seed: u64,
     observer: &mut dyn Observer,
 ) -> Summary {
-    let played = measure::run(&built.platform, &generated.workload, config, entry, &Agents::none(), seed, observer);
+    let played =
+        measure::run(&built.platform, &generated.workload, config, entry, &Agents::none(), seed, observer);
     played.unwrap_or_else(|error| panic!("{}: {error}", entry.name))
 }
 

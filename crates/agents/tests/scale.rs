@@ -29,7 +29,10 @@ fn config(generations: u64) -> ScaleConfig {
 }
 
 /// Plays a day; at each decision `look` sees the options and says which to take.
-fn walk(day: &Day, mut look: impl FnMut(&BatchProblem<'_>, &ClusterState, usize, &Features, &Options) -> Decision) {
+fn walk(
+    day: &Day,
+    mut look: impl FnMut(&BatchProblem<'_>, &ClusterState, usize, &Features, &Options) -> Decision,
+) {
     let mut simulation = Simulation::new(&day.platform, &day.workload, day.sim).expect("it can be played");
     let mut features = Features::new(&day.platform);
     let mut options = Options::none();
@@ -60,7 +63,9 @@ fn options_are_allowed_and_all_numbers_finite() {
             let function = problem.requests[next].function;
             let mut taken = Vec::new();
             for option in 0..options.len {
-                let Decision::Run { node, container } = options.decisions[option] else { panic!("a deferral") };
+                let Decision::Run { node, container } = options.decisions[option] else {
+                    panic!("a deferral")
+                };
                 assert!(state.allows(problem.platform, function, node, container));
                 assert!(!taken.contains(&node), "{node} twice");
                 taken.push(node);
@@ -266,7 +271,8 @@ fn features_that_are_left_out_stay_out() {
     let mut moved = 0;
     for (name, index) in NAMES.iter().zip(0..) {
         let units = (0..2).map(|unit| FEATURES + unit * (FEATURES + 2) + index);
-        let weights: Vec<f32> = std::iter::once(index).chain(units).map(|at| learner.scorer.weights[at]).collect();
+        let weights: Vec<f32> =
+            std::iter::once(index).chain(units).map(|at| learner.scorer.weights[at]).collect();
         match without.without.iter().any(|without| without == name) {
             true => assert_eq!(weights, [0.0; 3], "{name}"),
             false => moved += usize::from(weights.iter().all(|&weight| weight != 0.0)),

@@ -4,11 +4,13 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rayon::prelude::*;
 use scale_lab::experiment::{Experiment, Figure};
+use scale_lab::measure::{Shard, Share};
+use scale_lab::merge::Merged;
 use scale_lab::reproduce::{self, Reproduce};
 use scale_lab::roster::{self, Algorithm, ROSTER};
 use scale_lab::scenario::Built;
 use scale_lab::train::{self, Agents, School, Tables};
-use scale_lab::{datasets, measure, record, stats};
+use scale_lab::{datasets, measure, merge, record, stats};
 use scale_model::linear::LinearProgram;
 use scale_model::{
     BatchProblem, Budget, Decision, Instance, OneByOne, Outcome, Proof, Seed, Slo, Solution, SolveError,
@@ -36,7 +38,23 @@ enum Command {
     /// Measures, draws and reports the built-in experiments: the paper's five figures.
     Reproduce(ReproduceArgs),
     /// Plays an experiment and writes its records; goes on where it was killed.
-    Measure(ExperimentArgs),
+    Measure {
+        #[command(flatten)]
+        experiment: ExperimentArgs,
+        #[command(flatten)]
+        share: ShareArgs,
+    },
+    /// Joins the records of several folders, as shards write them, into one; or says why they do not belong together.
+    ///
+    /// They must come from the same program, experiment and data, and have all cells between them. The tables have the
+    /// bytes of a single run, timings aside.
+    Merge {
+        /// Where the records go; may be one of the folders, and what it holds already counts as one.
+        out: PathBuf,
+        /// The folders that records were written to (`--out`).
+        #[arg(required = true)]
+        inputs: Vec<PathBuf>,
+    },
     /// Draws the figures of an experiment from its records.
     Draw(ExperimentArgs),
     /// Writes the report of an experiment from its records.
@@ -87,6 +105,25 @@ struct ReproduceArgs {
     golden: Option<PathBuf>,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    share: ShareArgs,
+}
+
+#[derive(Args)]
+struct ShareArgs {
+    /// Measures only this part of the cells, such as 3/16, counted from 0/16 to 15/16, and draws nothing: see `scale
+    /// merge`. Shards may share one folder.
+    #[arg(long)]
+    shard: Option<Shard>,
+    /// Without the pass that times decisions. A later run without this flag makes up for it.
+    #[arg(long)]
+    untimed: bool,
+}
+
+impl ShareArgs {
+    fn share(&self) -> Share {
+        Share { shard: self.shard, untimed: self.untimed }
+    }
 }
 
 #[derive(Args)]
@@ -183,13 +220,8 @@ impl AgentArgs {
             (Some(learned), Some(file)) => Agents::from_file(learned, file),
             (None, Some(file)) => bail!("--agent {}: {algorithm} is not learned", file.display()),
             (_, None) => {
-                let one = Experiment {
-                    algorithms: vec![algorithm.into()],
-                    seeds: vec![seed],
-                    ..experiment.clone()
-                };
                 let threads = std::thread::available_parallelism().map_or(1, usize::from);
-                Agents::prepare(&one, &self.out.join("agents"), threads)
+                Agents::prepare(experiment, &[(algorithm, seed)], &self.out.join("agents"), threads)
             }
         }
     }
@@ -312,14 +344,18 @@ fn message(error: &anyhow::Error) -> String {
 fn run(command: Command) -> Result<ExitCode> {
     let done = match command {
         Command::List => list(),
-        Command::Reproduce(ReproduceArgs { figures, quick, out, golden, threads }) => {
+        Command::Reproduce(ReproduceArgs { figures, quick, out, golden, threads, share }) => {
             let figures = if figures.is_empty() { Figure::ALL.to_vec() } else { figures };
-            reproduce::reproduce(&Reproduce { figures, quick, out: out.clone(), threads: threads.count() })?;
+            let (threads, share) = (threads.count(), share.share());
+            reproduce::reproduce(&Reproduce { figures, quick, out: out.clone(), threads, share })?;
             golden.map_or(Ok(()), |golden| compare(&golden, &out, Some(1e-9)))
         }
-        Command::Measure(ExperimentArgs { experiment: name, out, threads }) => {
+        Command::Measure { experiment: ExperimentArgs { experiment: name, out, threads }, share } => {
             let experiment = load(&name)?;
-            let measured = || measure::measure(&experiment, &experiment.build()?, &out, threads.count());
+            let measured = || {
+                let (points, share) = (experiment.build()?, share.share());
+                measure::measure_share(&experiment, &points, &out, threads.count(), share)
+            };
             let records = measured().with_context(|| name.clone())?;
             println!(
                 "{} cells below {}",
@@ -328,6 +364,7 @@ fn run(command: Command) -> Result<ExitCode> {
             );
             Ok(())
         }
+        Command::Merge { out, inputs } => merge(&out, &inputs),
         Command::Draw(ExperimentArgs { experiment, out, .. }) => {
             let experiment = load(&experiment)?;
             for path in reproduce::draw(&experiment, &experiment.figures, &out, &out)? {
@@ -385,6 +422,26 @@ fn compare(golden: &Path, out: &Path, tolerance: Option<f64>) -> Result<()> {
         eprintln!("{difference}");
     }
     bail!("{} differences from {}", differences.len(), golden.display())
+}
+
+fn merge(out: &Path, inputs: &[PathBuf]) -> Result<()> {
+    for merged in merge::merge(out, inputs)? {
+        let Merged { experiment, cells, folders, machines, untimed } = merged;
+        let folder = record::folder(out, &experiment);
+        println!("{cells} cells of {} folders below {}", folders.len(), folder.display());
+        if untimed > 0 {
+            tracing::warn!(
+                "{experiment}: {untimed} cells without decision times: `scale measure` takes them"
+            );
+        }
+        if machines.len() > 1 {
+            let machines = machines.join("; ");
+            tracing::warn!(
+                "{experiment}: decision times of several kinds of machine ({machines}) do not compare"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The only scenario of an experiment without a sweep, else its first.

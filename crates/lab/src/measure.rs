@@ -3,9 +3,15 @@
 //! Two passes. The first plays every cell, several at once, and keeps all that does not depend on a clock. The second
 //! plays the head of every cell again, one at a time in a process that does nothing else, and times its decisions. A
 //! cell is saved after each pass, so that a run that is killed goes on where it stopped and ends with the same bytes.
+//!
+//! A [`Shard`] is a part of the cells, for a process of its own. Several may write into one folder, as each writes
+//! other cells; nobody but [`crate::merge`] writes the tables then. A cell is timed by the shard that played it, on the
+//! machine that its timing row names, unless the share is [`untimed`](Share::untimed): then [`measure`] times all of
+//! them on one machine, once they are merged.
 
 use crate::clock::{self, Timed};
 use crate::experiment::{Experiment, Point};
+use crate::merge;
 use crate::record::{self, Cell, Key, Records, Row, TimingRow};
 use crate::roster::{self, Algorithm, Entry};
 use crate::scenario::Built;
@@ -26,6 +32,46 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::OnceLock;
 
+/// One of several parts of an experiment, such as 3 of 16; they are counted from 0, as the engines count that start them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which one.
+    pub index: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+impl Shard {
+    /// Whether it measures the cell that stands at this place in canonical order, where the cells of an algorithm
+    /// follow each other: dealt out in turn, every shard gets as many of a slow algorithm's cells as the others, or one
+    /// more.
+    pub fn has(self, place: usize) -> bool {
+        place % self.of == self.index
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+    /// Reads `3/16`.
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let numbers =
+            text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+        match numbers {
+            Some((index, of)) if index < of => Ok(Shard { index, of }),
+            _ => Err(format!("{text:?}: expected a shard such as 3/16, counted from 0/16 to 15/16")),
+        }
+    }
+}
+
+/// What of an experiment is measured: all of it by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Only this part of the cells; then no tables are written and no records of another build removed.
+    pub shard: Option<Shard>,
+    /// Without the second pass, that of decision times.
+    pub untimed: bool,
+}
+
 /// Plays what is not recorded yet at the points of an experiment (see [`Experiment::build`]), and returns all records of
 /// the experiment in canonical order.
 ///
@@ -33,19 +79,45 @@ use std::sync::OnceLock;
 /// An experiment that makes no sense, records that cannot be written, or an algorithm that breaks a rule: then
 /// nothing is recorded of that cell.
 pub fn measure(experiment: &Experiment, points: &[Point], out: &Path, threads: usize) -> Result<Records> {
+    measure_share(experiment, points, out, threads, Share::default())
+}
+
+/// As [`measure()`], but a part of it. The records are those of the share.
+///
+/// # Errors
+/// As [`measure()`]. For a shard also a folder with records of another build, or of another version of the experiment:
+/// other shards may be writing there, so nothing is removed.
+pub fn measure_share(
+    experiment: &Experiment,
+    points: &[Point],
+    out: &Path,
+    threads: usize,
+    share: Share,
+) -> Result<Records> {
     ensure!(threads > 0, "threads: 0: expected at least 1");
     let build = Build::of_this_program()?;
-    forget_other_builds(out, experiment, &build)?;
     let groups = groups(experiment, points);
-    let jobs = jobs(experiment, &groups)?;
+    let mut jobs = jobs(experiment, &groups)?;
+    let plan = plan(&jobs);
+    if let Some(shard) = share.shard {
+        jobs.retain(|job| plan.binary_search(&job.key).is_ok_and(|place| shard.has(place)));
+    }
+    claim(out, experiment, &build, &plan, share)?;
+    let own: Vec<Key> = jobs.iter().map(|job| job.key.clone()).collect();
+    let halves = record::remove_halves(out, &experiment.name, share.shard.map(|_| own.as_slice()))?;
+    if halves > 0 {
+        tracing::info!("{}: removed {halves} files that a kill left half-written", out.display());
+    }
+    let provenance = build.provenance();
 
     let progress = Progress::new(&format!("{}: play", experiment.name), jobs.len());
-    let agents = Agents::prepare(experiment, &out.join("agents"), threads)?;
+    let cells: Vec<(&str, u64)> = jobs.iter().map(|job| (job.entry.name, job.group.seed)).collect();
+    let agents = Agents::prepare(experiment, &cells, &out.join("agents"), threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let cells: Result<Vec<Cell>> = pool.install(|| {
         jobs.par_iter()
             .map(|job| {
-                let recorded = record::reusable(out, &job.key, Some(&build.provenance()));
+                let recorded = record::reusable(out, &job.key, &provenance);
                 let cell = match recorded {
                     Some(cell) => cell,
                     None => {
@@ -64,7 +136,7 @@ pub fn measure(experiment: &Experiment, points: &[Point], out: &Path, threads: u
 
     let progress = Progress::new(&format!("{}: time", experiment.name), jobs.len());
     for (job, cell) in jobs.iter().zip(&mut cells) {
-        if cell.timing.wall_s.is_none() && experiment.timing_requests > 0 {
+        if cell.timing.wall_s.is_none() && experiment.timing_requests > 0 && !share.untimed {
             job.time(cell, experiment.timing_requests, &agents).with_context(|| job.name())?;
             record::save(out, cell)?;
         }
@@ -72,7 +144,11 @@ pub fn measure(experiment: &Experiment, points: &[Point], out: &Path, threads: u
     }
     progress.finish();
     let records = Records::new(cells);
-    record::write_tables(out, &records)?;
+    match share.shard {
+        None => drop(record::write_tables(out, &records)?),
+        // Two that began at once may both have found the folder empty.
+        Some(_) => check_claim(out, experiment, &build, &plan)?,
+    }
     Ok(records)
 }
 
@@ -82,6 +158,13 @@ pub fn measure(experiment: &Experiment, points: &[Point], out: &Path, threads: u
 /// An algorithm that is not in the roster.
 pub fn keys(experiment: &Experiment, points: &[Point]) -> Result<Vec<Key>> {
     Ok(jobs(experiment, &groups(experiment, points))?.into_iter().map(|job| job.key).collect())
+}
+
+/// The keys of jobs in canonical order.
+fn plan(jobs: &[Job<'_>]) -> Vec<Key> {
+    let mut plan: Vec<Key> = jobs.iter().map(|job| job.key.clone()).collect();
+    plan.sort();
+    plan
 }
 
 fn groups<'a>(experiment: &Experiment, points: &'a [Point]) -> Vec<Group<'a>> {
@@ -425,18 +508,44 @@ impl Build {
     }
 }
 
-/// Removes the cells that another build of this program recorded, and says so.
-fn forget_other_builds(out: &Path, experiment: &Experiment, build: &Build) -> Result<()> {
-    let folder = out.join("records").join(&experiment.name);
-    let stamp = folder.join("build.sha256");
-    let cells = folder.join("cells");
-    let found = std::fs::read_to_string(&stamp).unwrap_or_default();
-    if found.trim() != build.program && cells.exists() {
-        tracing::info!("{}: recorded by another build of this program: measuring again", cells.display());
-        std::fs::remove_dir_all(&cells).with_context(|| format!("{}", cells.display()))?;
+/// Makes the folder of an experiment's records that of this build and of this plan. What another build recorded there is
+/// removed, and this is said; a shard refuses instead, because others may be writing.
+fn claim(out: &Path, experiment: &Experiment, build: &Build, plan: &[Key], share: Share) -> Result<()> {
+    let cells = record::folder(out, &experiment.name).join("cells");
+    if cells.exists() {
+        if share.shard.is_some() {
+            return check_claim(out, experiment, build, plan);
+        }
+        if record::read_stamp(out, &experiment.name)? != build.program {
+            tracing::info!("{}: recorded by another build of this program: measuring again", cells.display());
+            std::fs::remove_dir_all(&cells).with_context(|| format!("{}", cells.display()))?;
+        }
     }
-    std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
-    std::fs::write(&stamp, format!("{}\n", build.program)).with_context(|| format!("{}", stamp.display()))
+    // Before the first cell, so that where there are cells there are these.
+    record::write_plan(out, &experiment.name, plan)?;
+    record::write_stamp(out, &experiment.name, &build.program)?;
+    Ok(())
+}
+
+/// Whether the folder of an experiment's records is that of this build and of this plan.
+fn check_claim(out: &Path, experiment: &Experiment, build: &Build, plan: &[Key]) -> Result<()> {
+    let folder = record::folder(out, &experiment.name);
+    let found = record::read_stamp(out, &experiment.name)?;
+    ensure!(
+        found == build.program,
+        "{}: recorded by another build of this program (SHA-256 {found}, this one is {}): all shards need the same \
+         program file; remove the folder or choose another with --out",
+        folder.display(),
+        build.program
+    );
+    if let Some(difference) = merge::difference(&record::read_plan(out, &experiment.name)?, plan) {
+        bail!(
+            "{}: recorded for another version of the experiment or with other data ({difference}); remove the folder or \
+             choose another with --out",
+            folder.display()
+        );
+    }
+    Ok(())
 }
 
 /// Processor and system, as far as they can be told.

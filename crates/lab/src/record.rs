@@ -1,10 +1,11 @@
 //! Records: what one cell of an experiment measured, on disk so that a kill loses nothing.
 //!
-//! A *cell* is one algorithm at one sweep point with one seed. It is three small files below
-//! `<out>/records/<experiment>/cells/`: `<id>.csv` (one [`Row`]), `<id>.cdf.csv` (its latencies, cumulative) and
-//! `<id>.timing.csv` (one [`TimingRow`]). All that depends on the machine or the clock stands in the timing file, so the
-//! other two have the same bytes on every run of one revision. [`save`] writes each file beside its place and renames
-//! it, the row last: a cell with a row is whole, and without one it does not exist.
+//! A *cell* is one algorithm at one sweep point with one seed. It is four small files below
+//! `<out>/records/<experiment>/cells/`: `<id>.csv` (one [`Row`]), `<id>.cdf.csv` (its latencies, cumulative),
+//! `<id>.sha256` (the sums of these two, for `sha256sum -c` too) and `<id>.timing.csv` (one [`TimingRow`]). All that
+//! depends on the machine or the clock stands in the timing file, so the others have the same bytes on every run of one
+//! revision. [`save`] writes each file beside its place and renames it, the row last: a cell with a row is whole, and
+//! without one it does not exist. Beside the cells stands `plan.csv`, the [`Key`]s of all of them.
 //!
 //! Reading order: [`Row`], [`TimingRow`], [`Cell`], [`save`], [`reusable`], [`collect`], [`Records`], [`write_tables`],
 //! [`compare`].
@@ -13,9 +14,10 @@ use crate::stats::Cdf;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 /// What a cell measured, time on our own clock aside. An absent value is an empty cell, never NaN.
@@ -129,7 +131,10 @@ pub struct TimingRow {
 }
 
 /// What makes a cell that cell. Two cells with equal keys measured the same thing.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+///
+/// Keys have the canonical order, that of readers: experiment, algorithm, sweep point (by number), seed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Key {
     /// As in [`Row`].
     pub experiment: String,
@@ -190,6 +195,18 @@ pub enum RecordError {
         /// What stands there.
         value: String,
         /// What should.
+        expected: String,
+    },
+    /// The file is not what was saved, though it reads well.
+    #[error("{}: the SHA-256 of these bytes is {found}, expected {expected} as in {}", file.display(), sums.display())]
+    Changed {
+        /// The file.
+        file: PathBuf,
+        /// Where its sum stands.
+        sums: PathBuf,
+        /// The sum of the bytes that are there.
+        found: String,
+        /// The sum of the bytes that were saved.
         expected: String,
     },
     /// The file is not a table of this kind.
@@ -343,12 +360,13 @@ impl Key {
         hasher.update(self.algorithm.as_bytes());
         hasher.update([0]);
         hasher.update(self.sweep.as_bytes());
-        let hash: String = hasher.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex(&hasher.finalize()[..4]);
         format!("{}_{hash}", safe.chars().take(100).collect::<String>())
     }
+}
 
-    /// The part of the key that has an order for readers: algorithm, then sweep point (by number), then seed.
-    fn order(&self, other: &Key) -> Ordering {
+impl Ord for Key {
+    fn cmp(&self, other: &Key) -> Ordering {
         self.experiment
             .cmp(&other.experiment)
             .then_with(|| self.algorithm.cmp(&other.algorithm))
@@ -360,6 +378,12 @@ impl Key {
     }
 }
 
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.experiment, self.algorithm)?;
@@ -368,6 +392,10 @@ impl fmt::Display for Key {
         }
         write!(f, ", seed {}", self.seed)
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn is_safe(c: char) -> bool {
@@ -390,36 +418,103 @@ pub fn save(out: &Path, cell: &Cell) -> Result<(), RecordError> {
     check(&files, cell)?;
     // A cell that is measured again must not pass for whole while its parts change.
     match fs::remove_file(&files.row) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+        Err(source) if source.kind() != ErrorKind::NotFound => {
             return Err(RecordError::Io { file: files.row, source });
         }
         _ => {}
     }
-    write_atomically(&files.cdf, &cdf_text(&cell.cdf))?;
+    let (row, cdf) = (table_text(&files.row, [&cell.row])?, cdf_text(&cell.cdf));
+    write_atomically(&files.cdf, &cdf)?;
     write_atomically(&files.timing, &table_text(&files.timing, [&cell.timing])?)?;
-    write_atomically(&files.row, &table_text(&files.row, [&cell.row])?)
+    let sums = [(&files.row, &row), (&files.cdf, &cdf)].map(|(file, bytes)| sum_line(file, bytes));
+    write_atomically(&files.sums, sums.concat().as_bytes())?;
+    write_atomically(&files.row, &row)
 }
 
-/// The cell `key` if it stands below `<out>/records/`, whole, readable and with exactly this key; else `None`, and it
-/// has to be measured (again). With `provenance` it must also come from that build.
-pub fn reusable(out: &Path, key: &Key, provenance: Option<&Provenance>) -> Option<Cell> {
+/// A line as `sha256sum` writes it.
+fn sum_line(file: &Path, bytes: &[u8]) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    format!("{}  {name}\n", hex(&Sha256::digest(bytes)))
+}
+
+/// The cell `key` if it stands below `<out>/records/`, whole, readable, from this build and with exactly this key; else
+/// `None`, and it has to be measured (again).
+pub fn reusable(out: &Path, key: &Key, build: &Provenance) -> Option<Cell> {
     let cell = load(&Files::of(out, key)).ok()?;
-    let same_build = provenance.is_none_or(|build| *build == cell.row.provenance());
-    (cell.row.key() == *key && same_build).then_some(cell)
+    (cell.row.key() == *key && cell.row.provenance() == *build).then_some(cell)
 }
 
 /// Reads all cells of all experiments below `<out>/records/`, in canonical order. Files that a kill left half-made are
 /// passed over; a row that cannot be read, or whose companions are missing, is an error.
 pub fn collect(out: &Path) -> Result<Records, RecordError> {
     let mut cells = Vec::new();
-    for experiment in entries(&out.join("records"))? {
-        for row in entries(&experiment.join("cells"))? {
-            if let Some(files) = Files::with_row(row) {
-                cells.push(load(&files)?);
+    for experiment in experiments(out)? {
+        cells.extend(cells_of(out, &experiment)?.into_iter().map(|(_, cell)| cell));
+    }
+    Ok(Records::new(cells))
+}
+
+/// Names of the experiments with a folder below `<out>/records/`, ascending.
+pub fn experiments(out: &Path) -> Result<Vec<String>, RecordError> {
+    let folders = entries(&out.join("records"))?.into_iter().filter(|path| path.is_dir());
+    Ok(folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
+}
+
+/// All cells of one experiment below `<out>/records/`, each with the file of its row; otherwise as [`collect`].
+pub fn cells_of(out: &Path, experiment: &str) -> Result<Vec<(PathBuf, Cell)>, RecordError> {
+    let files = entries(&folder(out, experiment).join("cells"))?.into_iter().filter_map(Files::with_row);
+    files.map(|files| load(&files).map(|cell| (files.row, cell))).collect()
+}
+
+/// Where the records of an experiment stand: `<out>/records/<experiment>`.
+pub fn folder(out: &Path, experiment: &str) -> PathBuf {
+    out.join("records").join(experiment)
+}
+
+/// Writes `plan.csv`, the keys of all cells that an experiment has, so that a folder with a part of them says what is
+/// missing.
+pub fn write_plan(out: &Path, experiment: &str, plan: &[Key]) -> Result<(), RecordError> {
+    let file = folder(out, experiment).join("plan.csv");
+    write_atomically(&file, &table_text(&file, plan)?)
+}
+
+/// Reads what [`write_plan`] wrote.
+pub fn read_plan(out: &Path, experiment: &str) -> Result<Vec<Key>, RecordError> {
+    read_table(&folder(out, experiment).join("plan.csv"))
+}
+
+/// Writes `build.sha256`, the SHA-256 of the program that records an experiment.
+pub fn write_stamp(out: &Path, experiment: &str, program: &str) -> Result<(), RecordError> {
+    write_atomically(&folder(out, experiment).join("build.sha256"), format!("{program}\n").as_bytes())
+}
+
+/// Reads what [`write_stamp`] wrote; empty if it is not there.
+pub fn read_stamp(out: &Path, experiment: &str) -> Result<String, RecordError> {
+    match read(&folder(out, experiment).join("build.sha256")) {
+        Err(RecordError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(String::new()),
+        other => Ok(String::from_utf8_lossy(&other?).trim().to_string()),
+    }
+}
+
+/// Removes the half-written files that a kill left in `out` and in the records of an experiment, and returns their
+/// number. With `only`, none but those of these cells: the others may belong to a process that is alive.
+pub fn remove_halves(out: &Path, experiment: &str, only: Option<&[Key]>) -> Result<usize, RecordError> {
+    let owned = only.map(|keys| {
+        let files = keys.iter().map(|key| Files::of(out, key));
+        files.flat_map(|f| [f.row, f.cdf, f.timing, f.sums]).collect::<BTreeSet<PathBuf>>()
+    });
+    let records = folder(out, experiment);
+    let mut removed = 0;
+    for directory in [out.to_path_buf(), records.join("cells"), records] {
+        for half in entries(&directory)? {
+            let Some(whole) = whole_of(&half) else { continue };
+            if owned.as_ref().is_none_or(|owned| owned.contains(&whole)) {
+                fs::remove_file(&half).map_err(|source| RecordError::Io { file: half, source })?;
+                removed += 1;
             }
         }
     }
-    Ok(Records::new(cells))
+    Ok(removed)
 }
 
 /// Cells in canonical order: by experiment, algorithm, sweep point, seed.
@@ -432,12 +527,13 @@ pub struct Records {
 impl Records {
     /// Puts cells in canonical order.
     pub fn new(mut cells: Vec<Cell>) -> Records {
-        cells.sort_by(|a, b| a.row.key().order(&b.row.key()));
+        cells.sort_by_cached_key(|cell| cell.row.key());
         Records { cells }
     }
 
     /// Only the cells with these keys: without what an earlier version of the experiment left behind.
     pub fn select(&self, keys: &[Key]) -> Records {
+        let keys: BTreeSet<&Key> = keys.iter().collect();
         let wanted = |cell: &&Cell| keys.contains(&cell.row.key());
         Records { cells: self.cells.iter().filter(wanted).cloned().collect() }
     }
@@ -466,8 +562,7 @@ impl Records {
     }
 
     fn distinct(&self, column: impl Fn(&Row) -> &String) -> Vec<&str> {
-        let set: std::collections::BTreeSet<&str> =
-            self.cells.iter().map(|cell| column(&cell.row).as_str()).collect();
+        let set: BTreeSet<&str> = self.cells.iter().map(|cell| column(&cell.row).as_str()).collect();
         set.into_iter().collect()
     }
 
@@ -500,7 +595,7 @@ pub fn write_tables(out: &Path, records: &Records) -> Result<Vec<PathBuf>, Recor
     let mut written = Vec::new();
     for experiment in records.experiments() {
         let cells = || records.cells.iter().filter(|cell| cell.row.experiment == experiment);
-        let directory = out.join("records").join(experiment);
+        let directory = folder(out, experiment);
         let row = directory.join(format!("{experiment}.csv"));
         write_atomically(&row, &table_text(&row, cells().map(|cell| &cell.row))?)?;
         let timing = directory.join(format!("{experiment}.timing.csv"));
@@ -614,17 +709,18 @@ struct Files {
     row: PathBuf,
     cdf: PathBuf,
     timing: PathBuf,
+    sums: PathBuf,
 }
 
 impl Files {
     fn of(out: &Path, key: &Key) -> Files {
-        let stem = out.join("records").join(&key.experiment).join("cells").join(key.id());
+        let stem = folder(out, &key.experiment).join("cells").join(key.id());
         Files::with_stem(&stem.to_string_lossy())
     }
 
     fn with_stem(stem: &str) -> Files {
         let file = |ending: &str| PathBuf::from(format!("{stem}.{ending}"));
-        Files { row: file("csv"), cdf: file("cdf.csv"), timing: file("timing.csv") }
+        Files { row: file("csv"), cdf: file("cdf.csv"), timing: file("timing.csv"), sums: file("sha256") }
     }
 
     /// The files of the cell whose row this is; `None` if the path is no row.
@@ -641,7 +737,24 @@ fn load(files: &Files) -> Result<Cell, RecordError> {
     let timing: TimingRow = read_single(&files.timing)?;
     let cell = Cell { row, cdf: read_cdf(&files.cdf)?, timing };
     check(files, &cell)?;
+    // What contradicts itself has been named; the sums find the rest.
+    let sums = String::from_utf8_lossy(&read(&files.sums)?).into_owned();
+    for file in [&files.row, &files.cdf] {
+        let line = sum_line(file, &read(file)?);
+        if !sums.contains(&line) {
+            let sum = |line: &str| line.split(' ').next().unwrap_or_default().to_string();
+            let name = line.split_once("  ").map_or("", |(_, name)| name.trim_end());
+            let expected = sums.lines().find(|line| line.ends_with(&format!("  {name}")));
+            let (found, expected) = (sum(&line), expected.map_or("none".to_string(), sum));
+            let (file, sums) = (file.clone(), files.sums.clone());
+            return Err(RecordError::Changed { file, sums, found, expected });
+        }
+    }
     Ok(cell)
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, RecordError> {
+    fs::read(file).map_err(|source| RecordError::Io { file: file.to_path_buf(), source })
 }
 
 /// The three parts of a cell agree with each other and within themselves.
@@ -724,7 +837,7 @@ fn read_cdf(file: &Path) -> Result<Cdf, RecordError> {
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let io = |source| RecordError::Io { file: directory.to_path_buf(), source };
     let read = match fs::read_dir(directory) {
-        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) if source.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(io)?,
     };
     let mut paths = read.map(|entry| entry.map(|e| e.path())).collect::<Result<Vec<_>, _>>().map_err(io)?;
@@ -757,7 +870,7 @@ fn read_single<T: DeserializeOwned>(file: &Path) -> Result<T, RecordError> {
 }
 
 fn read_table<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, RecordError> {
-    let text = fs::read(file).map_err(|source| RecordError::Io { file: file.to_path_buf(), source })?;
+    let text = read(file)?;
     let mut reader = csv::Reader::from_reader(text.as_slice());
     let header = reader.headers().map_err(|e| csv_error(file, e, None))?.clone();
     let mut rows = Vec::new();
@@ -811,16 +924,31 @@ fn csv_error(
     }
 }
 
-/// Writes beside the target and renames, so that a kill leaves the whole file or none.
+/// Writes beside the target and renames, so that a kill leaves the whole file or none, and maybe half of one beside it:
+/// see [`remove_halves`]. Several processes may write at once, on several machines too: each has a half of its own.
 pub(crate) fn write_atomically(file: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     let io = |source| RecordError::Io { file: file.to_path_buf(), source };
     if let Some(directory) = file.parent() {
         fs::create_dir_all(directory).map_err(io)?;
     }
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let half = file.with_file_name(format!(".{name}.{}.half", std::process::id()));
-    fs::write(&half, bytes).map_err(io)?;
+    let mut number = 0_u64;
+    let (half, mut free) = loop {
+        let half = file.with_file_name(format!(".{name}.{number}.half"));
+        match fs::File::create_new(&half) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            created => break (half, created.map_err(io)?),
+        }
+    };
+    free.write_all(bytes).map_err(io)?;
     fs::rename(&half, file).map_err(io)
+}
+
+/// The file that this one is a half of; `None` if it is none.
+fn whole_of(half: &Path) -> Option<PathBuf> {
+    let name = half.file_name()?.to_string_lossy();
+    let (whole, number) = name.strip_prefix('.')?.strip_suffix(".half")?.rsplit_once('.')?;
+    number.parse::<u64>().is_ok().then(|| half.with_file_name(whole))
 }
 
 #[cfg(test)]
@@ -940,7 +1068,7 @@ pub(crate) mod tests {
             save(out.path(), &cell).expect("saved");
             let mut key = cell.row.key();
             change(&Files::of(out.path(), &key), &mut key);
-            reusable(out.path(), &key, None).is_some()
+            reusable(out.path(), &key, &cell.row.provenance()).is_some()
         };
         assert!(reused(&|_, _| {}));
         assert!(!reused(&|_, key| key.scenario = "fedcba9876543210".to_string()));
@@ -953,14 +1081,18 @@ pub(crate) mod tests {
         assert!(!reused(&|files, _| edit(&files.cdf, "90,2", "90,9")));
         assert!(!reused(&|files, _| edit(&files.timing, "abcdef", "abcdff")));
         assert!(!reused(&|files, _| fs::write(&files.timing, "").expect("written")));
+        assert!(!reused(&|files, _| fs::remove_file(&files.sums).expect("removed")));
+        // A value that is as likely as the one that was saved.
+        assert!(!reused(&|files, _| edit(&files.row, ",5,2,2.0,", ",6,2,2.0,")));
+        assert!(!reused(&|files, _| edit(&files.cdf, "1500,3", "1501,3")));
 
         let out = folder();
         let cell = cell("a", "", 1);
         save(out.path(), &cell).expect("saved");
         let mut build = cell.row.provenance();
-        assert!(reusable(out.path(), &cell.row.key(), Some(&build)).is_some());
+        assert!(reusable(out.path(), &cell.row.key(), &build).is_some());
         build.revision = "def".to_string();
-        assert!(reusable(out.path(), &cell.row.key(), Some(&build)).is_none());
+        assert!(reusable(out.path(), &cell.row.key(), &build).is_none());
     }
 
     #[test]
@@ -970,7 +1102,7 @@ pub(crate) mod tests {
         let files = Files::of(out.path(), &cell.row.key());
         write_atomically(&files.cdf, &cdf_text(&cell.cdf)).expect("written");
         fs::write(files.row.with_file_name(".a_seed1.csv.7.half"), "experiment,sce").expect("written");
-        assert_eq!(reusable(out.path(), &cell.row.key(), None), None);
+        assert_eq!(reusable(out.path(), &cell.row.key(), &cell.row.provenance()), None);
         assert_eq!(collect(out.path()).expect("collected"), Records::default());
         assert_eq!(collect(&out.path().join("nothing")).expect("collected"), Records::default());
     }
@@ -1022,6 +1154,66 @@ pub(crate) mod tests {
         );
         check(&|f| fs::remove_file(&f.timing).expect("removed"), "a_seed1.timing.csv: ");
         check(&|f| fs::write(&f.row, "").expect("written"), "0 rows, expected one");
+        check(&|f| edit(&f.row, ",5,2,2.0,", ",6,2,2.0,"), "a_seed1.csv: the SHA-256 of these bytes is ");
+        check(&|f| edit(&f.cdf, "1500,3", "1501,3"), "a_seed1.cdf.csv: the SHA-256 of these bytes is ");
+        check(&|f| fs::write(&f.sums, "").expect("written"), "expected none as in a_seed1.sha256");
+    }
+
+    #[test]
+    fn halves_are_told_from_all_else() {
+        let check = |name: &str, whole: Option<&str>| {
+            let path = Path::new("cells").join(name);
+            assert_eq!(whole_of(&path), whole.map(|whole| Path::new("cells").join(whole)), "{name}");
+        };
+        check(".a_seed1.csv.0.half", Some("a_seed1.csv"));
+        check(".a_load=0.7_seed1.cdf.csv.4711.half", Some("a_load=0.7_seed1.cdf.csv"));
+        check("a_seed1.csv", None);
+        check("a_seed1.csv.0.half", None);
+        check(".a_seed1.csv.half", None);
+        check(".a_seed1.csv.x.half", None);
+        check(".half", None);
+    }
+
+    #[test]
+    fn halves_are_removed_and_nothing_else() {
+        let left = |only: Option<&[Key]>| {
+            let out = folder();
+            let (a, b) = (cell("a", "", 1), cell("b", "load=0.5", 2));
+            save(out.path(), &a).expect("saved");
+            save(out.path(), &b).expect("saved");
+            let before = collect(out.path()).expect("collected");
+            let cells = super::folder(out.path(), "paper").join("cells");
+            let halves = [
+                out.path().join(".report.md.0.half"),
+                cells.with_file_name(".paper.csv.0.half"),
+                cells.join(".a_seed1.csv.0.half"),
+                cells.join(".a_seed1.sha256.1.half"),
+                cells.join(".b_load=0.5_seed2.timing.csv.9.half"),
+            ];
+            halves.iter().for_each(|half| fs::write(half, "half").expect("written"));
+            // One that stands in the way of nobody.
+            save(out.path(), &a).expect("saved");
+            let removed = remove_halves(out.path(), "paper", only).expect("removed");
+            let left = halves.iter().filter(|half| half.exists()).count();
+            assert_eq!(removed + left, halves.len());
+            assert_eq!(collect(out.path()).expect("collected"), before);
+            left
+        };
+        assert_eq!(left(None), 0);
+        assert_eq!(left(Some(&[cell("a", "", 1).row.key()])), 3);
+        assert_eq!(left(Some(&[])), 5);
+    }
+
+    #[test]
+    fn a_plan_comes_back() {
+        let out = folder();
+        let plan = [cell("a", "load=9.5", 2), cell("a", "load=10", 1)].map(|cell| cell.row.key());
+        assert!(plan.is_sorted());
+        write_plan(out.path(), "paper", &plan).expect("written");
+        assert_eq!(read_plan(out.path(), "paper").expect("read"), plan);
+        assert_eq!(experiments(out.path()).expect("read"), ["paper"]);
+        // It is not taken for a cell.
+        assert_eq!(collect(out.path()).expect("collected"), Records::default());
     }
 
     #[test]
@@ -1086,7 +1278,7 @@ pub(crate) mod tests {
             cell.row.parameters = parameters.clone();
             cell.timing.parameters = parameters;
             save(out.path(), &cell).expect("saved");
-            prop_assert_eq!(reusable(out.path(), &cell.row.key(), None), Some(cell));
+            prop_assert_eq!(reusable(out.path(), &cell.row.key(), &cell.row.provenance()), Some(cell));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::draw::{self, Caption, MapNode, Style};
 use crate::experiment::{Experiment, Figure, Point};
-use crate::measure::{self, measure};
+use crate::measure::{self, Share, measure_share};
 use crate::record::{self, Records};
 use crate::report::{self, Block, Parameter, ReportInput};
 use crate::roster::ROSTER;
@@ -33,6 +33,8 @@ pub struct Reproduce {
     pub out: PathBuf,
     /// How many cells are played at once.
     pub threads: usize,
+    /// What of it is measured; a shard measures and draws nothing.
+    pub share: Share,
 }
 
 /// Measures, draws and reports the built-in experiments. The figures of the paper stand in `out` itself, those of any
@@ -49,7 +51,10 @@ pub fn reproduce(options: &Reproduce) -> Result<()> {
         let text = built_in(name).ok_or_else(|| anyhow!("{name} is not built in"))?;
         let experiment = Experiment::parse(text)?;
         let points = experiment.build()?;
-        let records = measure(&experiment, &points, &options.out, options.threads)?;
+        let records = measure_share(&experiment, &points, &options.out, options.threads, options.share)?;
+        if options.share.shard.is_some() {
+            continue;
+        }
         let folder = if index == 0 { options.out.clone() } else { options.out.join(name) };
         let figures = draw_records(&experiment, &points, &options.figures, &records, &folder)?;
         for (_, paths) in &figures {
@@ -65,6 +70,10 @@ pub fn reproduce(options: &Reproduce) -> Result<()> {
                             Computing\" (arXiv:2605.15704v1, section V), made again by simulation."
                 .into();
         }
+    }
+    if options.share.shard.is_some() {
+        println!("records: {}", options.out.join("records").display());
+        return Ok(());
     }
     let records = Records::new(cells);
     let input = ReportInput {

@@ -185,19 +185,21 @@ impl Agents {
         Agents::default()
     }
 
-    /// Trains or finds in `folder` the agents that `experiment` names, on the scenario that it says.
+    /// Trains or finds in `folder` the agents that these cells of an experiment need, as (algorithm, seed of the workload),
+    /// on the scenario that the experiment says.
     ///
     /// # Errors
     /// A scenario without days to train on, or whatever keeps a training from its end.
-    pub fn prepare(experiment: &Experiment, folder: &Path, threads: usize) -> Result<Agents> {
-        let mut wanted = Vec::new();
-        for name in &experiment.algorithms {
+    pub fn prepare(
+        experiment: &Experiment,
+        cells: &[(&str, u64)],
+        folder: &Path,
+        threads: usize,
+    ) -> Result<Agents> {
+        let mut wanted = std::collections::BTreeSet::new();
+        for &(name, seed) in cells {
             let entry = roster::find(name).map_err(|error| anyhow!(error))?;
-            if let Some(learned) = entry.learned() {
-                let seeds: std::collections::BTreeSet<u64> =
-                    experiment.seeds.iter().map(|&seed| training_seed(seed)).collect();
-                wanted.extend(seeds.into_iter().map(|seed| (learned, seed)));
-            }
+            wanted.extend(entry.learned().map(|learned| (learned, training_seed(seed))));
         }
         if wanted.is_empty() {
             return Ok(Agents::none());
