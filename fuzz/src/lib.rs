@@ -14,6 +14,7 @@ use scale_topology::{HardwareSpec, LinkSpec, Site, TopologyError, Unplaced};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A reader and what it reads.
@@ -51,23 +52,33 @@ pub fn readers() -> Vec<Reader> {
         "datasets/samples/huawei/private_dataset/requests_minute/day_000.csv",
         "datasets/samples/huawei/private_dataset/requests_minute/day_001.csv",
     ];
-    let experiments =
-        samples!["experiments/paper.toml", "experiments/quick.toml", "experiments/burst.toml"];
+    let experiments = samples!["experiments/paper.toml", "experiments/quick.toml", "experiments/burst.toml"];
     let f = |name, corpus, read| Reader { name, corpus, read };
     vec![
-        f("sites", all, |bytes| sites(scale_topology::parse_sites(here(), bytes, Unplaced::Skip).map(|read| read.0))),
-        f("geojson", geojson, |bytes| sites(scale_topology::geojson::parse(here(), bytes, Unplaced::Skip).map(|read| read.0))),
-        f("graphml", graphml, |bytes| sites(scale_topology::graphml::parse(here(), bytes, Unplaced::Skip).map(|read| read.0))),
+        f("sites", all, |bytes| {
+            sites(scale_topology::parse_sites(here(), bytes, Unplaced::Skip).map(|read| read.0))
+        }),
+        f("geojson", geojson, |bytes| {
+            sites(scale_topology::geojson::parse(here(), bytes, Unplaced::Skip).map(|read| read.0))
+        }),
+        f("graphml", graphml, |bytes| {
+            sites(scale_topology::graphml::parse(here(), bytes, Unplaced::Skip).map(|read| read.0))
+        }),
         f("eua", csv, |bytes| {
             sites(scale_topology::eua::parse_sites(here(), bytes).map(|read| read.0));
             sites(scale_topology::eua::parse_centers(here(), bytes).map(|read| read.0));
             let _ = scale_topology::eua::parse_users(here(), bytes);
         }),
-        f("huawei", days, |bytes| drop(scale_workload::read_day(&file("requests_minute/day_000.csv", bytes)))),
-        f("experiment", experiments, |bytes| drop(String::from_utf8(bytes.to_vec()).map(|text| Experiment::parse(&text)))),
+        f("huawei", days, |bytes| {
+            drop(scale_workload::read_day(&file("requests_minute/day_000.csv", bytes)))
+        }),
+        f("experiment", experiments, |bytes| {
+            drop(String::from_utf8(bytes.to_vec()).map(|text| Experiment::parse(&text)))
+        }),
         f("instance", samples!["fuzz/corpus/instance/small.json"], instance),
         f("golden", samples!["experiments/golden/quick.csv"], |bytes| {
-            let _ = record::compare(&file("golden/quick.csv", bytes), &record::Records::default(), Some(1e-9));
+            let _ =
+                record::compare(&file("golden/quick.csv", bytes), &record::Records::default(), Some(1e-9));
         }),
         f("record", samples!["fuzz/corpus/record/cell"], cell),
     ]
@@ -123,8 +134,24 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).expect("a folder");
     }
-    fs::write(&path, bytes).expect("a file");
+    overwrite(&path, bytes).expect("a file");
     path
+}
+
+/// As `fs::write`, without cutting the file to nothing first: some file systems then wait for the disk at every close.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)
+}
+
+/// Where files live for the time of one input: in memory where the system has a folder for that.
+pub fn scratch() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() { memory } else { std::env::temp_dir() }
 }
 
 /// A folder of this thread, removed with it.
@@ -132,7 +159,9 @@ fn folder() -> PathBuf {
     thread_local! {
         static FOLDER: OnceCell<tempfile::TempDir> = const { OnceCell::new() };
     }
-    FOLDER.with(|folder| folder.get_or_init(|| tempfile::tempdir().expect("a folder")).path().to_owned())
+    FOLDER.with(|folder| {
+        folder.get_or_init(|| tempfile::tempdir_in(scratch()).expect("a folder")).path().to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -149,13 +178,17 @@ mod tests {
             let target = format!("{}/fuzz_targets/{name}.rs", env!("CARGO_MANIFEST_DIR"));
             let text = fs::read_to_string(&target).unwrap_or_else(|error| panic!("{target}: {error}"));
             assert!(text.contains(&format!("run({name:?}, ")), "{target}");
-            assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name} has no [[bin]]");
+            assert!(
+                manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")),
+                "{name} has no [[bin]]"
+            );
         }
     }
 
     #[test]
     fn the_samples_are_accepted() {
-        let of = |name: &str| readers().into_iter().find(|reader| reader.name == name).expect("a reader").corpus;
+        let of =
+            |name: &str| readers().into_iter().find(|reader| reader.name == name).expect("a reader").corpus;
         for bytes in of("sites") {
             scale_topology::parse_sites(here(), bytes, Unplaced::Skip).expect("sites");
         }

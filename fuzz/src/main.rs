@@ -2,7 +2,7 @@
 //!
 //! The seed alone decides the inputs of a reader, and how many there are depends on the machine. An input at fault is written
 //! to `fuzz/artifacts/NAME-...`, and `--replay FILE` reads it again. What ends the process (no memory left, a stack that is too
-//! deep) leaves its input in `fuzz/artifacts/NAME-last`.
+//! deep) leaves its input in the file that is named at the start.
 
 #![allow(clippy::disallowed_methods, reason = "the clock bounds a run; it decides no input")]
 
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use cap::Cap;
 use clap::Parser;
 use scale_fuzz::mutate::Mutator;
-use scale_fuzz::{MEMORY, Reader, readers};
+use scale_fuzz::{MEMORY, Reader, overwrite, readers, scratch};
 use std::alloc::System;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,8 +33,8 @@ struct Arguments {
     /// Only these readers.
     #[arg(long)]
     reader: Vec<String>,
-    /// The longest that one input may take, in seconds.
-    #[arg(long, default_value_t = 5.0)]
+    /// The longest that one input may take, in seconds by the clock: long enough for a machine with other work.
+    #[arg(long, default_value_t = 60.0)]
     hang: f64,
     /// Where inputs at fault go.
     #[arg(long, default_value = "fuzz/artifacts")]
@@ -54,7 +54,9 @@ struct Current {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let mut readers = readers();
-    let wanted = |reader: &Reader| arguments.reader.is_empty() || arguments.reader.iter().any(|name| name == reader.name);
+    let wanted = |reader: &Reader| {
+        arguments.reader.is_empty() || arguments.reader.iter().any(|name| name == reader.name)
+    };
     readers.retain(wanted);
     ensure!(!readers.is_empty(), "no reader is named {}", arguments.reader.join(" or "));
     if let Some(file) = &arguments.replay {
@@ -74,16 +76,18 @@ fn main() -> Result<()> {
     std::panic::set_hook(Box::new(move |panic| *locked(&hook) = panic.to_string()));
 
     let end = Instant::now() + Duration::from_secs_f64(60.0 * arguments.minutes);
-    let mut states: Vec<State> = readers.iter().enumerate().map(|(index, _)| State::new(arguments.seed, index)).collect();
+    let mut states: Vec<State> =
+        readers.iter().enumerate().map(|(index, _)| State::new(arguments.seed, index)).collect();
     let mut faults: Vec<String> = Vec::new();
     let share = Duration::from_millis(500);
+    let last = scratch().join(format!("scale-fuzz-{}-last", std::process::id()));
+    eprintln!("the input under way is in {}", last.display());
     while Instant::now() < end {
         for (reader, state) in readers.iter().zip(&mut states) {
-            let last = folder.join(format!("{}-last", reader.name));
             let start = Instant::now();
             while start.elapsed() < share {
                 let input = state.mutator.next(&reader.corpus);
-                fs::write(&last, &input).with_context(|| format!("{}", last.display()))?;
+                overwrite(&last, &input).with_context(|| format!("{}", last.display()))?;
                 let since = Instant::now();
                 *locked(&current) = Some(Current { reader: reader.name, since, input: input.clone() });
                 let outcome = catch_unwind(AssertUnwindSafe(|| (reader.read)(&input)));
@@ -104,13 +108,18 @@ fn main() -> Result<()> {
                 }
             }
             state.time += start.elapsed();
-            fs::remove_file(&last).with_context(|| format!("{}", last.display()))?;
         }
     }
+    fs::remove_file(&last).with_context(|| format!("{}", last.display()))?;
     println!("{:<12} {:>10} {:>9} {:>12}", "reader", "inputs", "a second", "slowest");
     for (reader, state) in readers.iter().zip(&states) {
         let rate = state.inputs as f64 / state.time.as_secs_f64();
-        println!("{:<12} {:>10} {rate:>9.0} {:>9.1} ms", reader.name, state.inputs, 1e3 * state.slowest.as_secs_f64());
+        println!(
+            "{:<12} {:>10} {rate:>9.0} {:>9.1} ms",
+            reader.name,
+            state.inputs,
+            1e3 * state.slowest.as_secs_f64()
+        );
     }
     let total: u64 = states.iter().map(|state| state.inputs).sum();
     let peak = ALLOCATOR.max_allocated() >> 20;
@@ -141,10 +150,17 @@ fn watch(current: &Arc<Mutex<Option<Current>>>, bound: Duration, folder: &Path) 
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(Duration::from_millis(100));
-            let Some(stuck) = locked(&current).take_if(|current| current.since.elapsed() > bound) else { continue };
+            let Some(stuck) = locked(&current).take_if(|current| current.since.elapsed() > bound) else {
+                continue;
+            };
             let file = folder.join(format!("{}-hang", stuck.reader));
             let kept = fs::write(&file, &stuck.input);
-            eprintln!("{}: more than {} s; input: {} ({kept:?})", stuck.reader, bound.as_secs_f64(), file.display());
+            eprintln!(
+                "{}: more than {} s; input: {} ({kept:?})",
+                stuck.reader,
+                bound.as_secs_f64(),
+                file.display()
+            );
             std::process::exit(1);
         }
     });

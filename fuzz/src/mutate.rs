@@ -14,15 +14,41 @@ const LARGEST: usize = 1 << 18;
 
 /// What stands in place of a number: what people, spreadsheets and programs write, and the ends of types.
 const NUMBERS: [&str; 30] = [
-    "", "0", "-0", "1", "-1", "3.0", "0.0000001", "1e-400", "1e308", "1e309", "-1e309", "NaN", "nan", "inf",
-    "-inf", "Infinity", "null", "127", "256", "65536", "2147483648", "4294967295", "4294967296", "9007199254740993",
-    "18446744073709551615", "18446744073709551616", "0x10", "1_000", "1,5", " 7 ",
+    "",
+    "0",
+    "-0",
+    "1",
+    "-1",
+    "3.0",
+    "0.0000001",
+    "1e-400",
+    "1e308",
+    "1e309",
+    "-1e309",
+    "NaN",
+    "nan",
+    "inf",
+    "-inf",
+    "Infinity",
+    "null",
+    "127",
+    "256",
+    "65536",
+    "2147483648",
+    "4294967295",
+    "4294967296",
+    "9007199254740993",
+    "18446744073709551615",
+    "18446744073709551616",
+    "0x10",
+    "1_000",
+    "1,5",
+    " 7 ",
 ];
 
 /// What stands in place of a word.
-const WORDS: [&str; 12] = [
-    "", "\"", "\"\"", "'", "\u{feff}", "\0", "\u{e9}", "\u{1f600}", "true", "[]", "{}", "<!-- -->",
-];
+const WORDS: [&str; 12] =
+    ["", "\"", "\"\"", "'", "\u{feff}", "\0", "\u{e9}", "\u{1f600}", "true", "[]", "{}", "<!-- -->"];
 
 /// What nests, or should be closed.
 const OPENERS: [&str; 10] = ["[", "{", "{\"a\":", "<a>", "\"", "'", "(", "\n", ",", "[[a.a]]\n"];
@@ -95,7 +121,12 @@ impl Mutator {
             }
             _ => match self.below(3) {
                 0 => splice(bytes, 0..0, b"\xef\xbb\xbf"),
-                1 => *bytes = bytes.iter().flat_map(|&byte| if byte == b'\n' { vec![b'\r', b'\n'] } else { vec![byte] }).collect(),
+                1 => {
+                    *bytes = bytes
+                        .iter()
+                        .flat_map(|&byte| if byte == b'\n' { vec![b'\r', b'\n'] } else { vec![byte] })
+                        .collect()
+                }
                 _ => bytes.retain(|&byte| byte != b'\r'),
             },
         }
@@ -113,7 +144,8 @@ impl Mutator {
     /// Drops, doubles, moves or cuts the line or cell at a place.
     fn parts(&mut self, bytes: &mut Vec<u8>, at: usize, separator: u8) {
         let start = bytes[..at].iter().rposition(|&byte| byte == separator).map_or(0, |end| end + 1);
-        let end = bytes[at..].iter().position(|&byte| byte == separator).map_or(bytes.len(), |skip| at + skip + 1);
+        let end =
+            bytes[at..].iter().position(|&byte| byte == separator).map_or(bytes.len(), |skip| at + skip + 1);
         let part = bytes[start..end].to_vec();
         match self.below(4) {
             0 => splice(bytes, start..end, b""),
@@ -155,8 +187,17 @@ mod tests {
         distinct.dedup();
         assert!(distinct.len() > 1000, "{}", distinct.len());
         // Every kind of mutation shows.
-        let has = |what: &[u8]| first.iter().any(|input| input.windows(what.len()).any(|window| window == what));
-        for what in [&b"NaN"[..], b"18446744073709551616", b"\xef\xbb\xbf", b"[[[[[[[[", b"\x1f\x8b", b"b,2\nb,2\n", b"a,1\n{\"c\""] {
+        let has =
+            |what: &[u8]| first.iter().any(|input| input.windows(what.len()).any(|window| window == what));
+        for what in [
+            &b"NaN"[..],
+            b"18446744073709551616",
+            b"\xef\xbb\xbf",
+            b"[[[[[[[[",
+            b"\x1f\x8b",
+            b"b,2\nb,2\n",
+            b"a,1\n{\"c\"",
+        ] {
             assert!(has(what), "{:?}", String::from_utf8_lossy(what));
         }
         let gzip = |input: &&Vec<u8>| input.starts_with(b"\x1f\x8b");

@@ -157,6 +157,9 @@ pub(crate) fn degrees(text: &str, limit: f64) -> Result<f64, String> {
 /// The properties that say what a node has: the same names in every format.
 pub(crate) const GIVEN: [&str; 3] = ["node_type", "cores", "memory_mb"];
 
+/// The most thousandths of a core and megabytes that a node may have, as in `Topology::validate`: sums of them stay exact.
+const MOST: u32 = 1_000_000_000;
+
 /// Takes one of [`GIVEN`]; what was expected if the text is no such value.
 pub(crate) fn give(given: &mut Given, field: &str, text: &str) -> Result<(), String> {
     match field {
@@ -168,12 +171,13 @@ pub(crate) fn give(given: &mut Given, field: &str, text: &str) -> Result<(), Str
             given.kind = Some(kind.ok_or_else(expected)? as u16);
         }
         "cores" => {
-            let cores = text.parse::<f64>().ok().and_then(Cores::nearest).filter(|cores| cores.milli > 0);
-            given.cores = Some(cores.ok_or("a number from 0.001 to 4294967.295")?);
+            let cores = text.parse::<f64>().ok().and_then(Cores::nearest);
+            let cores = cores.filter(|cores| (1..=MOST).contains(&cores.milli));
+            given.cores = Some(cores.ok_or("a number from 0.001 to 1000000")?);
         }
         _ => {
-            let mb = text.parse::<u32>().ok().filter(|&mb| mb > 0);
-            given.memory = Some(Memory { mb: mb.ok_or("a whole number of megabytes from 1 to 4294967295")? });
+            let mb = text.parse::<u32>().ok().filter(|mb| (1..=MOST).contains(mb));
+            given.memory = Some(Memory { mb: mb.ok_or("a whole number of megabytes from 1 to 1000000000")? });
         }
     }
     Ok(())
