@@ -6,7 +6,7 @@ use crate::experiment::Experiment;
 use crate::reproduce;
 use anyhow::{Context, Result, ensure};
 use scale_model::{Node, Seed};
-use scale_topology::{Area, NODE_TYPES, Site, Statistics, Unplaced, rule};
+use scale_topology::{Area, NODE_TYPES, ReadReport, Site, Statistics, Unplaced, rule};
 use std::path::{Path, PathBuf};
 
 /// `scale topology ...`
@@ -56,13 +56,13 @@ pub struct Described {
 /// # Errors
 /// As [`run`].
 pub fn describe(sites: &str, unplaced: Unplaced) -> Result<Described> {
-    let (sites, source) = read(sites, unplaced)?;
+    let (sites, source, report) = read(sites, unplaced)?;
     let paper = Experiment::parse(reproduce::built_in("paper").unwrap_or_default())?.scenario;
     let seed = Seed(paper.platform_seed).derive("hardware", 0);
     let topology = scale_topology::build(&sites, &paper.hardware, &paper.links, seed)?;
     // `build` has refused a topology without nodes.
     let statistics = Statistics::of(&topology).context("a topology has nodes")?;
-    let mut text = format!("{source}\n{statistics}\n");
+    let mut text = format!("{source}: {report}\n{statistics}\n");
     let given = |is: fn(&Site) -> bool| sites.iter().filter(|site| is(site)).count();
     text += &format!(
         "from the file         node type of {}, cores of {}, memory of {}; the others are drawn",
@@ -81,10 +81,12 @@ pub fn describe(sites: &str, unplaced: Unplaced) -> Result<Described> {
     Ok(Described { text, map: draw::map(&nodes, &names, &caption)? })
 }
 
-/// Sites, and a line about where they come from.
-fn read(sites: &str, unplaced: Unplaced) -> Result<(Vec<Site>, String)> {
+/// Sites, where they come from, and what the reader met.
+fn read(sites: &str, unplaced: Unplaced) -> Result<(Vec<Site>, String, ReadReport)> {
     if sites == "embedded" {
-        return Ok((rule::embedded(&Area::MELBOURNE_CBD), "embedded default (made by rule)".into()));
+        let sites = rule::embedded(&Area::MELBOURNE_CBD);
+        let report = ReadReport { rows: sites.len(), ..ReadReport::default() };
+        return Ok((sites, "embedded default (made by rule)".into(), report));
     }
     let file = match datasets::resolve(Path::new(sites)) {
         Some(file) => file,
@@ -97,5 +99,5 @@ fn read(sites: &str, unplaced: Unplaced) -> Result<(Vec<Site>, String)> {
     ensure!(!file.is_dir(), "{} is a folder: expected one of its files", file.display());
     let (sites, report, format) = scale_topology::read_sites(&file, unplaced)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    Ok((sites, format!("{name} ({format}): {report}")))
+    Ok((sites, format!("{name} ({format})"), report))
 }

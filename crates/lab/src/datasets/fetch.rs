@@ -5,7 +5,7 @@
 //! from another mirror and in a later run; the checksum tells whether the pieces fit, and if not, the file is fetched anew.
 //! The mirrors of the manifest are asked in their order.
 
-use super::{Dataset, DatasetError, Download, KnownFile, Status, check, sha256};
+use super::{Dataset, DatasetError, Download, KnownFile, Status, check, digest};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -78,8 +78,7 @@ pub fn fetch(dataset: &Dataset, root: &Path, settings: &Settings) -> Result<Fetc
         TryLockError::WouldBlock => error(io::Error::other("another download of this file is under way")),
         TryLockError::Error(source) => error(source),
     })?;
-    let mut download =
-        Transfer { settings, known, file, part: &part, progress: Progress::new(known), bytes: 0 };
+    let mut download = Transfer { settings, known, file, progress: Progress::new(known), bytes: 0 };
     let mut failures = Vec::new();
     for url in &dataset.urls {
         match download.from_mirror(url) {
@@ -155,7 +154,6 @@ struct Transfer<'a> {
     known: &'a KnownFile,
     /// What is here of the file.
     file: File,
-    part: &'a Path,
     progress: Progress,
     /// Bytes that came over the network.
     bytes: u64,
@@ -171,7 +169,9 @@ impl Transfer<'_> {
         for _ in 0..MOST_ATTEMPTS {
             let here = self.here()?;
             let fault = if here == self.known.bytes {
-                let found = sha256(self.part).map_err(|error| Fault::Disk(io::Error::other(error)))?;
+                // Not by its path: on Windows nobody but this handle may read a locked file.
+                self.file.seek(SeekFrom::Start(0))?;
+                let found = digest(&self.file)?;
                 if found == self.known.sha256 {
                     return Ok(());
                 }
