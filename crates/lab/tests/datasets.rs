@@ -41,10 +41,13 @@ enum Reply {
     Garbage,
 }
 
+/// Shared with the thread of the server.
+type Seen = Arc<Mutex<Vec<(String, Option<usize>)>>>;
+
 struct Server {
     address: String,
     /// Path and start of the range of each request.
-    seen: Arc<Mutex<Vec<(String, Option<usize>)>>>,
+    seen: Seen,
 }
 
 impl Server {

@@ -81,7 +81,7 @@ pub fn fetch(dataset: &Dataset, root: &Path, settings: &Settings) -> Result<Fetc
     let mut download = Transfer { settings, known, file, progress: Progress::new(known), bytes: 0 };
     let mut failures = Vec::new();
     for url in &dataset.urls {
-        match download.from_mirror(url) {
+        match download.ask(url) {
             Ok(()) => {
                 let Transfer { file, bytes, .. } = download;
                 file.sync_all().map_err(error)?;
@@ -161,7 +161,7 @@ struct Transfer<'a> {
 
 impl Transfer<'_> {
     /// Asks one mirror until the file is whole, or there is no use in asking again.
-    fn from_mirror(&mut self, url: &str) -> Result<(), Fault> {
+    fn ask(&mut self, url: &str) -> Result<(), Fault> {
         // A server that sends one byte a connection makes progress too.
         const MOST_ATTEMPTS: u32 = 200;
         let agent = agent(self.settings)?;
