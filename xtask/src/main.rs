@@ -29,7 +29,8 @@ Commands:
   bench [args...]                  Run the benchmarks. The args go to `cargo bench`.
   ci                               Everything that must pass before a change lands.
   scale [args...]                  Build and run the program `scale`: list, simulate, measure, solve, ...
-  datasets [args...]               The same as `scale datasets`: list, verify, where.
+  datasets [args...]               The same as `scale datasets`: list, verify, where, fetch.
+  fuzz [args...]                   Feed mutated samples to every reader: --minutes 20, --seed 2, --reader geojson.
   tools                            Print the variables that a plain `cargo build` needs.
                                    For a shell: eval \"$(cargo xtask tools)\"
   help                             Print this text.
@@ -45,6 +46,7 @@ enum Invocation {
     Bench { arguments: Vec<String> },
     Ci,
     Scale { arguments: Vec<String> },
+    Fuzz { arguments: Vec<String> },
     Tools,
     Help,
 }
@@ -107,6 +109,7 @@ fn parse(arguments: &[String]) -> Result<Invocation, String> {
         "ci" => alone(Invocation::Ci),
         "scale" => Ok(Invocation::Scale { arguments: rest.to_vec() }),
         "datasets" => Ok(Invocation::Scale { arguments: arguments.to_vec() }),
+        "fuzz" => Ok(Invocation::Fuzz { arguments: rest.to_vec() }),
         "tools" => alone(Invocation::Tools),
         "help" | "--help" | "-h" => Ok(Invocation::Help),
         unknown => Err(format!("there is no command `{unknown}`")),
@@ -129,6 +132,7 @@ fn perform(invocation: Invocation) -> Result<()> {
         Invocation::Bench { arguments } => bench(&workspace, &arguments),
         Invocation::Ci => ci(&workspace),
         Invocation::Scale { arguments } => workspace.run("scale", &mut workspace.scale(&arguments)),
+        Invocation::Fuzz { arguments } => fuzz(&workspace, &arguments),
         Invocation::Tools => {
             for line in workspace.tools().export_lines() {
                 say(line);
@@ -161,9 +165,15 @@ fn bench(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     workspace.run("bench", command.args(arguments))
 }
 
+/// The readers on mutated samples. `fuzz` is a workspace of its own, and shares what is built here.
+fn fuzz(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let mut command = workspace.fuzz("run", &["--bin", "scale-fuzz", "--"]);
+    workspace.run("fuzz", command.args(arguments))
+}
+
 /// The gate for a change; it stops at the first step that fails.
 fn ci(workspace: &Workspace) -> Result<()> {
-    const STEPS: usize = 5;
+    const STEPS: usize = 6;
     let step = |number, name| Step::start(number, STEPS, name);
 
     let fmt = step(1, "fmt");
@@ -193,6 +203,15 @@ fn ci(workspace: &Workspace) -> Result<()> {
     command.arg("--golden").arg(workspace.root().join("experiments/golden/quick.csv"));
     workspace.run("golden record", &mut command)?;
     golden.passed();
+
+    let short = step(6, "fuzz");
+    let mut command = workspace.cargo(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]);
+    workspace.run("fmt of fuzz", &mut command)?;
+    let arguments = ["--all-targets", "--", "-D", "warnings"];
+    workspace.run("clippy of fuzz", &mut workspace.fuzz("clippy", &arguments))?;
+    workspace.run("test of fuzz", &mut workspace.fuzz("test", &[]))?;
+    fuzz(workspace, &["--minutes".to_owned(), "0.5".to_owned()])?;
+    short.passed();
 
     say(counts);
     Ok(())
@@ -266,6 +285,7 @@ mod tests {
         check("ci", Invocation::Ci);
         check("datasets verify", Invocation::Scale { arguments: strings("datasets verify") });
         check("scale simulate --help", Invocation::Scale { arguments: strings("simulate --help") });
+        check("fuzz --minutes 0.5", Invocation::Fuzz { arguments: strings("--minutes 0.5") });
         check("tools", Invocation::Tools);
         check("help", Invocation::Help);
         check("--help", Invocation::Help);

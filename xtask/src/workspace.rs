@@ -88,6 +88,17 @@ impl Workspace {
         command
     }
 
+    /// A cargo command in the workspace `fuzz`, without libFuzzer, which needs a nightly toolchain.
+    pub(crate) fn fuzz(&self, verb: &str, arguments: &[&str]) -> Command {
+        let mut command = self.cargo([verb, "--release", "--locked", "--manifest-path", "fuzz/Cargo.toml"]);
+        if self.target_dir.is_none() {
+            // Its own would be `fuzz/target`, and HiGHS would be built twice.
+            command.env("CARGO_TARGET_DIR", self.root.join("target"));
+        }
+        command.arg("--no-default-features").args(arguments);
+        command
+    }
+
     /// Runs a command that talks to the user directly.
     pub(crate) fn run(&self, step: &str, command: &mut Command) -> Result<()> {
         let status = command.status().with_context(|| format!("cannot start {step}"))?;

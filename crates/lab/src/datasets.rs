@@ -1,7 +1,7 @@
 //! Which data sets there are, where they lie on this machine, and whether their bytes are the published ones.
 //!
-//! The facts stand in `datasets/manifest.toml`, which is part of the binary. Nothing here uses the network: a data set is
-//! downloaded by a person (or by the commands that `scale datasets where` prints), under its own licence.
+//! The facts stand in `datasets/manifest.toml`, which is part of the binary. Only [`fetch`](mod@fetch) uses the network, and
+//! only when it is asked to: experiments run on what is here. Every data set has a licence of its own.
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -10,6 +10,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+pub mod fetch;
 
 /// `scale datasets ...`
 #[derive(Clone, Debug, PartialEq, Eq, clap::Subcommand)]
@@ -22,6 +24,17 @@ pub enum Command {
     Where {
         /// Its name, as in the list.
         name: String,
+    },
+    /// Download a data set into $SCALE_DATASETS, else into datasets/data, and check its bytes.
+    ///
+    /// A download that was cut is gone on with. Proxies are those of ALL_PROXY, HTTPS_PROXY, HTTP_PROXY and NO_PROXY. A data set
+    /// that a person has to download is not fetched; what to put where is printed instead.
+    Fetch {
+        /// Its name, as in the list.
+        name: String,
+        /// Replace a file that is here and has other bytes.
+        #[arg(long)]
+        replace: bool,
     },
 }
 
@@ -43,6 +56,22 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
                 .locate()
                 .ok_or_else(|| DatasetError::Absent { name: dataset.name.clone(), help: dataset.help() })?;
             println!("{}", path.display());
+        }
+        Command::Fetch { name, replace } => {
+            let dataset = find(name)?;
+            // What is here of a manual download needs no instructions.
+            if let (None, Some(path)) = (dataset.direct(), dataset.locate()) {
+                println!("{} (is here; a manual download)", path.display());
+                return Ok(());
+            }
+            let settings = fetch::Settings { replace: *replace, ..fetch::Settings::default() };
+            let root = roots().into_iter().next().unwrap_or_default();
+            let fetch::Fetched { path, from, bytes } = fetch::fetch(&dataset, &root, &settings)?;
+            match from {
+                Some(url) => println!("{} ({bytes} bytes from {url}, SHA-256 checked)", path.display()),
+                None => println!("{} (was here, SHA-256 checked)", path.display()),
+            }
+            println!("licence: {}\ncite: {}", dataset.licence, dataset.citation);
         }
     }
     Ok(())
@@ -70,8 +99,34 @@ pub enum DatasetError {
         /// Where it was looked for and how to get it.
         help: String,
     },
-    /// A file that is here cannot be read.
-    #[error("{}: cannot be read: {source}", file.display())]
+    /// The data set has to be downloaded by a person.
+    #[error("data set {name} is a manual download\n{help}")]
+    Manual {
+        /// Its name.
+        name: String,
+        /// What to put where.
+        help: String,
+    },
+    /// No mirror gave the data set.
+    #[error("data set {name} could not be downloaded\n{reasons}")]
+    Failed {
+        /// Its name.
+        name: String,
+        /// What each mirror said, and what can be done.
+        reasons: String,
+    },
+    /// A file that is here is not the one of the manifest.
+    #[error("{}: SHA-256 {found}: expected {expected}; --replace downloads it again", file.display())]
+    Wrong {
+        /// The file.
+        file: PathBuf,
+        /// SHA-256 that it should have.
+        expected: String,
+        /// SHA-256 that it has.
+        found: String,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: {source}", file.display())]
     File {
         /// The file.
         file: PathBuf,
@@ -92,10 +147,12 @@ pub struct Dataset {
     pub path: String,
     /// Whether `urls` are the files themselves.
     pub download: Download,
-    /// Where it is published.
+    /// Where it is published; of a direct download the mirrors, the first one to ask first.
     pub urls: Vec<String>,
     /// What to do to get it.
     pub how: String,
+    /// How we came by what this entry knows of the bytes.
+    pub obtained: String,
     /// Its licence.
     pub licence: String,
     /// What to cite.
@@ -171,6 +228,13 @@ pub fn roots() -> Vec<PathBuf> {
     variable.map(PathBuf::from).into_iter().chain(workspace.map(|root| root.join("datasets/data"))).collect()
 }
 
+/// A file of the user: the path as it is, else below the roots.
+pub fn resolve(path: &Path) -> Option<PathBuf> {
+    std::iter::once(path.to_owned())
+        .chain(roots().iter().map(|root| root.join(path)))
+        .find(|path| path.is_file())
+}
+
 /// A table of all data sets for people.
 ///
 /// # Errors
@@ -199,11 +263,18 @@ impl Dataset {
 
     /// Where it was looked for and how to get it.
     pub fn help(&self) -> String {
+        self.help_in(&roots())
+    }
+
+    fn help_in(&self, roots: &[PathBuf]) -> String {
         let mut text = String::from("looked for:\n");
-        for root in roots() {
+        for root in roots {
             let _ = writeln!(text, "  {}", root.join(&self.path).display());
         }
         let _ = writeln!(text, "how to get it: {}", self.how);
+        if self.download == Download::Direct {
+            let _ = writeln!(text, "  scale datasets fetch {}", self.name);
+        }
         for url in &self.urls {
             match self.download {
                 Download::Direct => {
@@ -309,22 +380,24 @@ fn verify_in(roots: &[PathBuf]) -> Result<Report, DatasetError> {
             continue;
         };
         for file in files(&path)? {
-            let known = dataset.files.iter().find(|known| root.join(&known.path) == file);
-            let status = match known {
+            let status = match dataset.files.iter().find(|known| root.join(&known.path) == file) {
                 None => Status::Unchecked,
-                Some(known) => {
-                    let found = sha256(&file)?;
-                    match &known.excerpt {
-                        excerpt if found == known.sha256 => Status::Ok { excerpt: excerpt.clone() },
-                        Some(_) => Status::Unchecked,
-                        None => Status::Wrong { expected: known.sha256.clone(), found },
-                    }
-                }
+                Some(known) => check(&file, known)?,
             };
             push(file, status);
         }
     }
     Ok(Report { lines })
+}
+
+/// Whether a file has the bytes that it should have.
+fn check(file: &Path, known: &KnownFile) -> Result<Status, DatasetError> {
+    let found = sha256(file)?;
+    Ok(match &known.excerpt {
+        excerpt if found == known.sha256 => Status::Ok { excerpt: excerpt.clone() },
+        Some(_) => Status::Unchecked,
+        None => Status::Wrong { expected: known.sha256.clone(), found },
+    })
 }
 
 /// A file itself, or the files of a folder in order of their names.
@@ -340,14 +413,20 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, DatasetError> {
     Ok(files)
 }
 
-/// In pieces: a trace may be larger than the memory.
-fn sha256(path: &Path) -> Result<String, DatasetError> {
-    let error = |source| DatasetError::File { file: path.to_owned(), source };
-    let mut file = File::open(path).map_err(error)?;
+/// SHA-256 of a file, 64 hexadecimal digits. In pieces: a trace may be larger than the memory.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn sha256(path: &Path) -> Result<String, DatasetError> {
+    let read = || File::open(path).and_then(digest);
+    read().map_err(|source| DatasetError::File { file: path.to_owned(), source })
+}
+
+fn digest(mut reader: impl Read) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {
-        match file.read(&mut buffer).map_err(error)? {
+        match reader.read(&mut buffer)? {
             0 => break,
             read => hash.update(&buffer[..read]),
         }
@@ -371,7 +450,8 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), all.len());
         for dataset in &all {
-            assert_eq!(dataset.download == Download::Direct, dataset.urls.len() == 1, "{}", dataset.name);
+            // A direct download is one file whose bytes are known.
+            assert_eq!(dataset.download == Download::Direct, dataset.direct().is_some(), "{}", dataset.name);
             for file in &dataset.files {
                 assert!(file.path.starts_with(&dataset.path), "{}", file.path);
                 let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

@@ -5,7 +5,8 @@
 //! 2. [`measure`]: plays it and writes [`record`]s; never draws. [`stats`]: what is computed from them.
 //!    [`merge`]: joins the records of several machines.
 //! 3. [`draw`]: figures from records; never simulates. [`report`]: figures and tables on one page.
-//! 4. [`datasets`]: where the data is. [`reproduce`]: all of the above in one go. [`clock`]: the one place that looks at
+//! 4. [`datasets`]: where the data is. [`topology`]: what a file of sites holds. [`reproduce`]: all of the above in one go.
+//!    [`clock`]: the one place that looks at
 //!    a clock.
 
 pub mod clock;
@@ -21,3 +22,4 @@ pub mod roster;
 pub mod scenario;
 pub mod stats;
 pub mod train;
+pub mod topology;

@@ -10,7 +10,7 @@ use scale_lab::reproduce::{self, Reproduce};
 use scale_lab::roster::{self, Algorithm, ROSTER};
 use scale_lab::scenario::Built;
 use scale_lab::train::{self, Agents, School, Tables};
-use scale_lab::{datasets, measure, merge, record, stats};
+use scale_lab::{datasets, measure, merge, record, stats, topology};
 use scale_model::linear::LinearProgram;
 use scale_model::{
     BatchProblem, Budget, Decision, Instance, OneByOne, Outcome, Proof, Seed, Slo, Solution, SolveError,
@@ -82,7 +82,12 @@ enum Command {
         #[arg(long)]
         tolerance: Option<f64>,
     },
-    /// Says which data sets there are, where they are found, and whether they are intact.
+    /// Describes a file of sites in numbers and as a map.
+    Topology {
+        #[command(subcommand)]
+        command: topology::Command,
+    },
+    /// Says which data sets there are, where they are found, and whether they are intact; downloads them.
     Datasets {
         #[command(subcommand)]
         command: datasets::Command,
@@ -386,6 +391,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Export(arguments) => export(&arguments),
         Command::Solve(arguments) => return solve(&arguments),
         Command::Compare { golden, out, tolerance } => compare(&golden, &out, tolerance),
+        Command::Topology { command } => topology::run(&command),
         Command::Datasets { command } => datasets::run(&command),
     };
     done.map(|()| ExitCode::SUCCESS)

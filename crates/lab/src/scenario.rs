@@ -4,13 +4,14 @@ use crate::datasets;
 use anyhow::{Context, Result, bail, ensure};
 use scale_model::{Milliseconds, Objective, Platform, Request, Seed, Slo, Time};
 use scale_sim::SimConfig;
-use scale_topology::{Area, HardwareSpec, LinkSpec, Site, eua, rule};
+use scale_topology::{Area, HardwareSpec, LinkSpec, Site, Unplaced, eua, rule};
 use scale_workload::{
     ArrivalSpec, Catalogue, CatalogueSpec, Generated, GeneratorSpec, MinuteCounts, catalogue, generate,
     overlay, read_folder, synthetic_counts,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::path::PathBuf;
 
 /// What is played. Where a value comes from stands in METHODOLOGY.md, the register of interpretations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ pub struct Scenario {
 }
 
 /// Where the nodes stand.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Sites {
     /// The EUA data set where it is found, else the embedded default.
@@ -52,6 +53,19 @@ pub enum Sites {
     Rule(u32),
     /// The 1,464 sites of the metropolitan area where they are found, else as many made by rule.
     Metro,
+    /// A file of the user: GeoJSON, GraphML or EUA's CSV.
+    File(SiteFile),
+}
+
+/// A file of sites.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SiteFile {
+    /// As seen from the current folder, else below the folders of the data sets.
+    pub path: PathBuf,
+    /// What happens to sites without a position.
+    #[serde(default)]
+    pub unplaced: Unplaced,
 }
 
 /// Where the requests per minute come from.
@@ -129,32 +143,46 @@ impl Scenario {
         Ok(Built { scenario: self.clone(), platform, catalogue, counts, data, hash })
     }
 
-    fn sites(&self, seed: Seed) -> Result<(Vec<Site>, &'static str)> {
+    fn sites(&self, seed: Seed) -> Result<(Vec<Site>, String)> {
         let melbourne = Area::MELBOURNE_CBD;
-        match self.sites {
+        match &self.sites {
             Sites::Auto | Sites::Eua => {
                 if let Some(file) = datasets::locate("eua-sites") {
                     let (sites, report) = eua::read_sites(&file)?;
                     tracing::info!("{}: {report}", file.display());
-                    return Ok((sites, "EUA"));
+                    return Ok((sites, "EUA".into()));
                 }
                 ensure!(
                     self.sites == Sites::Auto,
                     "scenario.sites: the EUA sites are not found: `scale datasets where eua-sites` says where to get \
                      them and where to put them; or use sites = \"embedded\""
                 );
-                Ok((rule::embedded(&melbourne), "embedded default (made by rule)"))
+                Ok((rule::embedded(&melbourne), "embedded default (made by rule)".into()))
             }
-            Sites::Embedded => Ok((rule::embedded(&melbourne), "embedded default (made by rule)")),
+            Sites::Embedded => Ok((rule::embedded(&melbourne), "embedded default (made by rule)".into())),
             Sites::Rule(0) => bail!("scenario.sites: rule = 0: expected at least one site"),
-            Sites::Rule(nodes) => Ok((rule::sites(&melbourne, nodes as usize, seed), "made by rule")),
+            Sites::Rule(nodes) => Ok((rule::sites(&melbourne, *nodes as usize, seed), "made by rule".into())),
             Sites::Metro => {
                 if let Some(file) = datasets::locate("eua-metro") {
                     let (sites, report) = eua::read_centers(&file)?;
                     tracing::info!("{}: {report}", file.display());
-                    return Ok((sites, "EUA metro"));
+                    return Ok((sites, "EUA metro".into()));
                 }
-                Ok((rule::embedded(&Area::MELBOURNE_METRO), "metro (made by rule)"))
+                Ok((rule::embedded(&Area::MELBOURNE_METRO), "metro (made by rule)".into()))
+            }
+            Sites::File(SiteFile { path, unplaced }) => {
+                let file = datasets::resolve(path).with_context(|| {
+                    format!(
+                        "scenario.sites.file.path: {}: no such file, here or below the data sets",
+                        path.display()
+                    )
+                })?;
+                let (sites, report, format) = scale_topology::read_sites(&file, *unplaced)?;
+                tracing::info!("{}: {report}", file.display());
+                // The scenario's hash must tell a file from another one of the same name.
+                let digest = &datasets::sha256(&file)?[..8];
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                Ok((sites, format!("{name} ({format}, SHA-256 {digest}...)")))
             }
         }
     }

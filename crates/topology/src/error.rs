@@ -22,7 +22,7 @@ pub enum TopologyError {
         file: PathBuf,
         /// Line, from 1.
         line: u64,
-        /// Number of the cell in its line, from 1.
+        /// From 1: of a CSV the number of the cell in its line, of GeoJSON and GraphML that of the character.
         column: usize,
         /// Name of the column, or what is missing.
         field: String,

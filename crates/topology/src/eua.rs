@@ -9,11 +9,12 @@
 //! | [`read_centers`] | `LATITUDE,LONGITUDE,RADIUS_M` (derived) | 1,464 (metropolitan area) |
 //! | [`read_users`] | `Latitude,Longitude` | 816 |
 //!
-//! A byte order mark and CRLF are fine, and blank lines are counted. Everything else that is not as it should be is an
+//! A file may be packed with gzip or zip. A byte order mark and CRLF are fine, and blank lines are counted. Everything else that is not as it should be is an
 //! error; nothing is repaired. Columns that we do not use (`POSTCODE` and `ELEVATION` are often empty) are not judged.
 
-use crate::build::Site;
+use crate::build::{Given, Site};
 use crate::error::TopologyError;
+use crate::input::{self, count, shorten};
 use scale_model::Position;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -28,6 +29,12 @@ pub struct ReadReport {
     pub same_position: usize,
     /// Lines without anything on them.
     pub blank_lines: usize,
+    /// GeoJSON and GraphML: sites without a position, which were left out ([`Unplaced::Skip`](crate::Unplaced)).
+    pub unplaced: usize,
+    /// GraphML: edges, which were not used: how fast data moves follows from distance ([`links`](crate::links)).
+    pub edges: usize,
+    /// GeoJSON and GraphML: properties of sites that were not used, in order. A name with a typo stands here.
+    pub unused: Vec<String>,
 }
 
 /// Reads edge sites in the official layout. Each is named by its `SITE_ID`, which no two share.
@@ -35,7 +42,15 @@ pub struct ReadReport {
 /// # Errors
 /// The first fault, with file, line, column, field, value and what was expected.
 pub fn read_sites(path: impl AsRef<Path>) -> Result<(Vec<Site>, ReadReport), TopologyError> {
-    let table = Table::read(path.as_ref(), &["SITE_ID", "LATITUDE", "LONGITUDE"])?;
+    parse_sites(path.as_ref(), &input::bytes(path.as_ref())?)
+}
+
+/// As [`read_sites`], from the bytes of a file.
+///
+/// # Errors
+/// As [`read_sites`].
+pub fn parse_sites(file: &Path, bytes: &[u8]) -> Result<(Vec<Site>, ReadReport), TopologyError> {
+    let table = Table::parse(file, bytes, &["SITE_ID", "LATITUDE", "LONGITUDE"])?;
     let mut lines = BTreeMap::new();
     let mut sites = Vec::with_capacity(table.rows.len());
     for row in &table.rows {
@@ -46,7 +61,8 @@ pub fn read_sites(path: impl AsRef<Path>) -> Result<(Vec<Site>, ReadReport), Top
         if let Some(first) = lines.insert(name, row.line) {
             return Err(table.fault(row, 0, format!("an id of its own (line {first} has it too)")));
         }
-        sites.push(Site { name: name.to_owned(), position: table.position(row, 1, 2)? });
+        let position = table.position(row, 1, 2)?;
+        sites.push(Site { name: name.to_owned(), position, given: Given::default() });
     }
     let report = table.report(sites.iter().map(|site| site.position));
     Ok((sites, report))
@@ -57,7 +73,15 @@ pub fn read_sites(path: impl AsRef<Path>) -> Result<(Vec<Site>, ReadReport), Top
 /// # Errors
 /// As [`read_sites`]; also a radius that is not a number above zero, though nothing here uses it.
 pub fn read_centers(path: impl AsRef<Path>) -> Result<(Vec<Site>, ReadReport), TopologyError> {
-    let table = Table::read(path.as_ref(), &["LATITUDE", "LONGITUDE", "RADIUS_M"])?;
+    parse_centers(path.as_ref(), &input::bytes(path.as_ref())?)
+}
+
+/// As [`read_centers`], from the bytes of a file.
+///
+/// # Errors
+/// As [`read_centers`].
+pub fn parse_centers(file: &Path, bytes: &[u8]) -> Result<(Vec<Site>, ReadReport), TopologyError> {
+    let table = Table::parse(file, bytes, &["LATITUDE", "LONGITUDE", "RADIUS_M"])?;
     let mut sites = Vec::with_capacity(table.rows.len());
     for (index, row) in table.rows.iter().enumerate() {
         let position = table.position(row, 0, 1)?;
@@ -65,7 +89,7 @@ pub fn read_centers(path: impl AsRef<Path>) -> Result<(Vec<Site>, ReadReport), T
         if !(radius.is_finite() && radius > 0.0) {
             return Err(table.fault(row, 2, "metres above 0"));
         }
-        sites.push(Site { name: format!("row-{:04}", index + 1), position });
+        sites.push(Site { name: row_name(index), position, given: Given::default() });
     }
     let report = table.report(sites.iter().map(|site| site.position));
     Ok((sites, report))
@@ -76,7 +100,15 @@ pub fn read_centers(path: impl AsRef<Path>) -> Result<(Vec<Site>, ReadReport), T
 /// # Errors
 /// As [`read_sites`].
 pub fn read_users(path: impl AsRef<Path>) -> Result<(Vec<Position>, ReadReport), TopologyError> {
-    let table = Table::read(path.as_ref(), &["Latitude", "Longitude"])?;
+    parse_users(path.as_ref(), &input::bytes(path.as_ref())?)
+}
+
+/// As [`read_users`], from the bytes of a file.
+///
+/// # Errors
+/// As [`read_users`].
+pub fn parse_users(file: &Path, bytes: &[u8]) -> Result<(Vec<Position>, ReadReport), TopologyError> {
+    let table = Table::parse(file, bytes, &["Latitude", "Longitude"])?;
     let users = table.rows.iter().map(|row| table.position(row, 0, 1)).collect::<Result<Vec<_>, _>>()?;
     let report = table.report(users.iter().copied());
     Ok((users, report))
@@ -84,12 +116,34 @@ pub fn read_users(path: impl AsRef<Path>) -> Result<(Vec<Position>, ReadReport),
 
 impl fmt::Display for ReadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ReadReport { rows, same_position, blank_lines } = self;
+        let ReadReport { rows, same_position, blank_lines, unplaced, edges, unused } = self;
         write!(
             f,
             "{rows} rows; at the position of an earlier one: {same_position}; blank lines: {blank_lines}"
-        )
+        )?;
+        if *unplaced > 0 {
+            write!(f, "; left out for want of a position: {unplaced}")?;
+        }
+        if *edges > 0 {
+            write!(f, "; edges, not used: {edges}")?;
+        }
+        if !unused.is_empty() {
+            write!(f, "; properties, not used: {}", unused.join(", "))?;
+        }
+        Ok(())
     }
+}
+
+/// The name of a site that has none: that of its row, from 0.
+pub(crate) fn row_name(index: usize) -> String {
+    format!("row-{:04}", index + 1)
+}
+
+/// The header of a CSV, its cells as they stand there; empty if there is none.
+pub(crate) fn header(text: &str) -> Vec<String> {
+    let first = split(text.lines().find(|line| !line.is_empty()).unwrap_or_default());
+    let cells = |rows: Vec<Row>| rows.first().map(|row| row.cells.iter().map(str::to_owned).collect());
+    first.ok().and_then(cells).unwrap_or_default()
 }
 
 /// A CSV file whose rows all have as many cells as its header, and whose header has the columns asked for.
@@ -107,7 +161,7 @@ struct Row {
 }
 
 impl<'a> Table<'a> {
-    fn read(path: &'a Path, names: &[&'static str]) -> Result<Table<'a>, TopologyError> {
+    fn parse(path: &'a Path, bytes: &[u8], names: &[&'static str]) -> Result<Table<'a>, TopologyError> {
         let fault = |line, column, field: &str, value: &str, expected: String| TopologyError::Cell {
             file: path.to_owned(),
             line,
@@ -116,17 +170,8 @@ impl<'a> Table<'a> {
             value: shorten(value),
             expected,
         };
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(source) => {
-                return Err(TopologyError::File { file: path.to_owned(), source });
-            }
-        };
-        let text = std::str::from_utf8(&bytes).map_err(|error| {
-            let (line, column, value) = cell_at(&bytes, error.valid_up_to());
-            fault(line, column, "text", &value, "UTF-8".into())
-        })?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = input::text(path, bytes, cell_at)?;
+        let text = text.as_str();
 
         // What csv can still complain about is I/O and UTF-8, and a `str` in memory has neither fault.
         let mut rows = split(text).map_err(|error| fault(1, 1, "text", "", format!("CSV ({error})")))?;
@@ -169,17 +214,11 @@ impl<'a> Table<'a> {
     }
 
     fn position(&self, row: &Row, latitude: usize, longitude: usize) -> Result<Position, TopologyError> {
-        let degrees = |column: usize, limit: f64, expected: &str| {
-            // Rust reads "NaN" and "inf" as numbers; neither is within the limit.
-            match self.cell(row, column).parse::<f64>() {
-                Ok(value) if value.abs() <= limit => Ok(value),
-                _ => Err(self.fault(row, column, expected)),
-            }
+        let degrees = |column, limit| {
+            input::degrees(self.cell(row, column), limit)
+                .map_err(|expected| self.fault(row, column, expected))
         };
-        Ok(Position {
-            latitude: degrees(latitude, 90.0, "degrees from -90 to 90")?,
-            longitude: degrees(longitude, 180.0, "degrees from -180 to 180")?,
-        })
+        Ok(Position { latitude: degrees(latitude, 90.0)?, longitude: degrees(longitude, 180.0)? })
     }
 
     fn fault(&self, row: &Row, column: usize, expected: impl Into<String>) -> TopologyError {
@@ -199,7 +238,8 @@ impl<'a> Table<'a> {
         let bits = |p: Position| ((p.latitude + 0.0).to_bits(), (p.longitude + 0.0).to_bits());
         let places: BTreeSet<(u64, u64)> = positions.map(bits).collect();
         let rows = self.rows.len();
-        ReadReport { rows, same_position: rows - places.len(), blank_lines: self.blank_lines }
+        let same_position = rows - places.len();
+        ReadReport { rows, same_position, blank_lines: self.blank_lines, ..ReadReport::default() }
     }
 }
 
@@ -239,7 +279,7 @@ fn blank_lines(text: &str) -> usize {
 }
 
 /// Line, number and text of the cell around a byte of a file that is not text, so quotes are not looked at.
-fn cell_at(bytes: &[u8], at: usize) -> (u64, usize, String) {
+pub(crate) fn cell_at(bytes: &[u8], at: usize) -> (u64, usize, String) {
     let (before, after) = bytes.split_at(at);
     let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let cell_start = before[line_start..].iter().rposition(|&byte| byte == b',').map_or(0, |end| end + 1);
@@ -250,19 +290,6 @@ fn cell_at(bytes: &[u8], at: usize) -> (u64, usize, String) {
         1 + count(&before[line_start..], b','),
         String::from_utf8_lossy(&bytes[line_start + cell_start..cell_end]).into_owned(),
     )
-}
-
-/// A quote that is never closed makes one cell of the rest of the file; a message should not repeat it.
-fn shorten(value: &str) -> String {
-    const LIMIT: usize = 120;
-    match value.char_indices().nth(LIMIT) {
-        Some((end, _)) => format!("{}...", &value[..end]),
-        None => value.to_owned(),
-    }
-}
-
-fn count(bytes: &[u8], wanted: u8) -> usize {
-    bytes.iter().filter(|&&byte| byte == wanted).count()
 }
 
 #[cfg(test)]
@@ -398,8 +425,11 @@ mod tests {
         let (_folder, path) = write(content.as_bytes());
         let (sites, report) = read_sites(path).expect("good sites");
         let position = Position { latitude: -37.8, longitude: 144.9 };
-        assert_eq!(sites, ["7", "8"].map(|name| Site { name: name.into(), position }));
-        assert_eq!(report, ReadReport { rows: 2, same_position: 1, blank_lines: 1 });
+        assert_eq!(
+            sites,
+            ["7", "8"].map(|name| Site { name: name.into(), position, given: Given::default() })
+        );
+        assert_eq!(report, ReadReport { rows: 2, same_position: 1, blank_lines: 1, ..ReadReport::default() });
         assert_eq!(report.to_string(), "2 rows; at the position of an earlier one: 1; blank lines: 1");
     }
 
@@ -408,7 +438,7 @@ mod tests {
         let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../../datasets/samples/eua-sites.csv");
         let (sites, report) = read_sites(sample).expect("the sample");
         assert_eq!(sites.len(), 12);
-        assert_eq!(report, ReadReport { rows: 12, same_position: 1, blank_lines: 0 });
+        assert_eq!(report, ReadReport { rows: 12, same_position: 1, ..ReadReport::default() });
     }
 
     #[test]
@@ -418,7 +448,7 @@ mod tests {
             return;
         };
         let eua = folder.join("eua");
-        let clean = |rows| ReadReport { rows, same_position: 0, blank_lines: 0 };
+        let clean = |rows| ReadReport { rows, ..ReadReport::default() };
         let (sites, report) = read_sites(eua.join("site-optus-melbCBD.csv")).expect("sites");
         assert_eq!(report, clean(125));
         assert_eq!(sites[0].name, "10003026");

@@ -1,7 +1,7 @@
 //! Edge topologies: where the sites stand, what hardware each one has, and how fast data moves between them.
 //!
-//! A topology is made in two steps: sites from a file ([`eua`]) or from a rule ([`rule`]), then [`build()`], which
-//! gives each site a node type ([`hardware`]) and each pair of sites a rate ([`links`]).
+//! A topology is made in two steps: sites from a file ([`read_sites()`], in any format) or from a rule ([`rule`]), then
+//! [`build()`], which gives each site a node type ([`hardware`]) and each pair of sites a rate ([`links`]).
 //!
 //! ```
 //! use scale_model::Seed;
@@ -15,21 +15,28 @@
 //! ```
 //!
 //! # Reading order
-//! [`build`](mod@build), [`eua`], [`rule`], [`hardware`], [`links`], [`describe`], [`error`].
+//! [`build`](mod@build), [`read`], [`eua`], [`geojson`], [`graphml`], [`rule`], [`hardware`], [`links`], [`describe`],
+//! [`error`].
 
 pub mod build;
 pub mod describe;
 mod draw;
 pub mod error;
 pub mod eua;
+pub mod geojson;
+pub mod graphml;
 pub mod hardware;
+mod input;
 pub mod links;
+pub mod read;
 pub mod rule;
 
-pub use build::{Site, build};
+pub use build::{Given, MAX_SITES, Site, build};
 pub use describe::{Distances, Statistics, to_metres};
 pub use error::TopologyError;
 pub use eua::ReadReport;
 pub use hardware::{HardwareSpec, NODE_TYPES, NodeType};
+pub use input::{MAX_BYTES, Unplaced};
 pub use links::{LinkSpec, haversine};
+pub use read::{Format, parse_sites, read_sites};
 pub use rule::Area;

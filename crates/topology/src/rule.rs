@@ -9,7 +9,7 @@
 //! 3. At the end all sites are stretched so that the bounding box is exactly the real one (at the real number of
 //!    sites that is little, for a handful it is a lot), and rounded to 10^-6 degrees (0.1 m), as in the EUA files.
 
-use crate::build::Site;
+use crate::build::{Given, Site};
 use crate::describe::{Distances, bounding_box};
 use crate::draw::Draw;
 use crate::links::EARTH_RADIUS_M;
@@ -153,7 +153,10 @@ pub fn sites(area: &Area, nodes: usize, seed: Seed) -> Vec<Site> {
     }
     area.stretch(&mut positions);
     let digits = nodes.saturating_sub(1).to_string().len().max(3);
-    let site = |(index, position)| Site { name: format!("{}-{index:0digits$}", area.name), position };
+    let site = |(index, position)| {
+        let (name, given) = (format!("{}-{index:0digits$}", area.name), Given::default());
+        Site { name, position, given }
+    };
     positions.into_iter().enumerate().map(site).collect()
 }
 
