@@ -7,6 +7,7 @@ use scale_lab::measure::{Played, play};
 use scale_lab::reproduce::BUILT_IN;
 use scale_lab::roster::find;
 use scale_lab::scenario::{Built, Scenario, Sites, Trace};
+use scale_lab::train::Agents;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -72,7 +73,8 @@ fn on_embedded_data(scenario: Scenario) -> Scenario {
 fn played(built: &Built, algorithm: &str) -> Played {
     let generated = built.workload(1).expect("requests");
     let entry = find(algorithm).expect("in the roster");
-    play(built, &generated, entry, 1, true).unwrap_or_else(|error| panic!("{algorithm}: {error:#}"))
+    play(built, &generated, entry, &Agents::none(), 1, true)
+        .unwrap_or_else(|error| panic!("{algorithm}: {error:#}"))
 }
 
 fn utilisation(built: &Built, played: &Played) -> f64 {
