@@ -75,10 +75,11 @@ fn the_hybrid_is_never_worse_than_its_seeds_and_better_with_time() {
         assert_eq!((run.evaluations, run.stop), (100_000, Stop::Evaluations));
         assert_eq!(run.trace[0], seeds.trace[0]);
         for pair in run.trace.windows(2) {
-            assert!(pair[0].0 <= pair[1].0 && pair[0].1 > pair[1].1);
+            assert!(pair[0].evaluations <= pair[1].evaluations);
+            assert!(pair[0].value.objective > pair[1].value.objective);
         }
         let objective = evaluate(&problem, &run.placement).objective;
-        let last = run.trace[run.trace.len() - 1].1;
+        let last = run.trace[run.trace.len() - 1].value.objective;
         assert!((objective - last).abs() < 1e-3, "{objective} {last}");
         assert!(objective <= evaluate(&problem, &seeds.placement).objective);
         assert!((run.oracle.omega - last).abs() < 1e-9);
@@ -117,7 +118,7 @@ fn same_seed_same_answer_for_any_number_of_threads() {
         pool.install(|| Hybrid { evaluations, seed: Seed(seed) }.run(&problem, &Budget::default()))
     };
     // Enough evaluations for islands.
-    let large = scale_evolve::hybrid::LARGE;
+    let large = scale_evolve::islands::LARGE;
     assert_eq!(with(1, 1, large), with(4, 1, large));
     assert_ne!(with(1, 1, 20_000).trace, with(1, 2, 20_000).trace);
     let midaco =
