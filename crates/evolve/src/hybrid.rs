@@ -10,7 +10,7 @@
 //! | capacity | a linear weight on what is missing, 1.03 times while infeasible and 0.98 times while feasible, times a factor for each node that rises by 1.1 while the node is overfull and falls by 0.95 while it is not. Without the second factor loads of 95 % end where they start; with it, within a few per cent |
 //! | population | the individual that moves, and up to four elites that DE and ants look at: both seeds at first, then the best of each phase |
 //! | seeds | what `greedy-latency` and `greedy-regret` decide (`start`) |
-//! | islands | [`ISLANDS`](islands::ISLANDS) from [`LARGE`](islands::LARGE) evaluations on, in parallel; at the end of each of [`EPOCHS`] the one with the worst oracle penalty continues from the best placement of all |
+//! | islands | [`ISLANDS`](islands::ISLANDS) from [`LARGE_A_REQUEST`] evaluations a request on, in parallel; at the end of each of [`EPOCHS`] the one with the worst oracle penalty continues from the best placement of all |
 //! | oracle | Omega is the best feasible objective; the penalty ranks islands and is what the trial weights stand in for inside one: a linear weight can be kept up to date by differences, and on the penalty alone the search does not leave its seed |
 //!
 //! # What counts as an evaluation
@@ -25,7 +25,7 @@
 
 use crate::assignment::{Assignment, placement};
 use crate::draw::Draw;
-use crate::islands::{self, EPOCHS, Watch};
+use crate::islands::{self, EPOCHS, LARGE_A_REQUEST, Watch};
 use crate::midaco::Step;
 use crate::oracle::Oracle;
 use crate::problem::Value;
@@ -102,7 +102,7 @@ impl Hybrid {
         seeds.sort_by_key(|seed| seed.cost);
         let [first, second] = seeds;
 
-        let islands = islands::count(evaluations);
+        let islands = islands::count(evaluations, LARGE_A_REQUEST * count);
         let tables = Tables::new();
         let mut search: Vec<Island<'_>> = (0..islands)
             .map(|index| Island {

@@ -8,14 +8,17 @@ use std::time::{Duration, Instant};
 
 /// Islands of a large search. Their number does not depend on that of the threads, so neither does the answer.
 pub const ISLANDS: u64 = 4;
-/// Evaluations from which on a search is large. One island makes more of few evaluations.
+/// Evaluations from which on a search of `midaco` is large. One island makes more of few evaluations.
 pub const LARGE: u64 = 4_000_000;
+/// Evaluations a request from which on a search of `hybrid` is large: one island is then cold long before its end, and
+/// four find what one misses.
+pub const LARGE_A_REQUEST: u64 = 4_000;
 /// Times that the islands look at each other.
 pub const EPOCHS: u64 = 8;
 
-/// Islands of a search with so many evaluations.
-pub(crate) fn count(evaluations: u64) -> u64 {
-    if evaluations < LARGE { 1 } else { ISLANDS }
+/// Islands of a search with so many evaluations, if it is large from `large` on.
+pub(crate) fn count(evaluations: u64, large: u64) -> u64 {
+    if evaluations < large { 1 } else { ISLANDS }
 }
 
 /// The share of one island: all get the same, and the first what does not divide evenly.
@@ -112,7 +115,7 @@ mod tests {
             assert_eq!(end_of(EPOCHS, evaluations), evaluations);
             assert!((1..EPOCHS).all(|epoch| end_of(epoch, evaluations) <= end_of(epoch + 1, evaluations)));
         }
-        assert_eq!((count(LARGE - 1), count(LARGE)), (1, ISLANDS));
+        assert_eq!((count(LARGE - 1, LARGE), count(LARGE, LARGE)), (1, ISLANDS));
     }
 
     #[test]

@@ -21,7 +21,7 @@
 
 use crate::batch::BlackBox;
 use crate::draw::Draw;
-use crate::islands::{self, EPOCHS, Watch};
+use crate::islands::{self, EPOCHS, LARGE, Watch};
 use crate::oracle::Oracle;
 use crate::problem::{Problem, Value, Variable};
 use rayon::prelude::*;
@@ -631,7 +631,7 @@ impl Midaco {
             cancel: budget.cancel.clone(),
             time_limit: budget.time_limit,
         };
-        let mut copies = vec![batch.clone(); islands::count(settings.evaluations) as usize];
+        let mut copies = vec![batch.clone(); islands::count(settings.evaluations, LARGE) as usize];
         let run = minimise_on_islands(&mut copies, &settings);
         (batch, run)
     }

@@ -118,7 +118,7 @@ fn same_seed_same_answer_for_any_number_of_threads() {
         pool.install(|| Hybrid { evaluations, seed: Seed(seed) }.run(&problem, &Budget::default()))
     };
     // Enough evaluations for islands.
-    let large = scale_evolve::islands::LARGE;
+    let large = 30 * scale_evolve::islands::LARGE_A_REQUEST;
     assert_eq!(with(1, 1, large), with(4, 1, large));
     assert_ne!(with(1, 1, 20_000).trace, with(1, 2, 20_000).trace);
     let midaco =
