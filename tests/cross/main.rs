@@ -4,6 +4,7 @@ mod closed_form;
 mod common;
 mod data;
 mod determinism;
+mod evolve;
 mod experiments;
 mod heuristics;
 mod optimum;

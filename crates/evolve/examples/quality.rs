@@ -2,7 +2,7 @@
 //! seeded batches of 125 nodes that have a placement in time for (nearly) all.
 //!
 //! `cargo run --release -p scale-evolve --example quality [batches] [evaluations of the best known]`, by default 5
-//! batches of each kind and 20,000,000 evaluations. The best known is the best that any run here found, the hybrid's
+//! batches of each kind, from batch 1 on, and 20,000,000 evaluations. The best known is the best that any run here found, the hybrid's
 //! long run included: an upper bound on the optimum, so true gaps are at least as large. Each budget is a run of its
 //! own: both presets plan for the budget that they are given.
 

@@ -119,10 +119,9 @@ impl Assignment {
     }
 
     /// The assignment with these columns.
-    #[cfg(test)]
     pub(crate) fn of(ranks: &Ranks, place: &[u32]) -> Assignment {
         let mut assignment = Assignment::deferred(ranks);
-        place.iter().enumerate().for_each(|(k, &to)| assignment.shift(ranks, k, to));
+        assignment.become_like(ranks, place);
         assignment
     }
 

@@ -1,19 +1,22 @@
 //! A batch as a black box: what the preset `midaco` sees of the scheduling problem.
 //!
-//! The point has two whole coordinates a request, side by side: the paper's a1, the index of the node, and a2, 0 to
-//! reuse an idle container and 1 to start a new one. Under [`Slo::Elastic`] the index after the last node stands for
-//! deferral.
+//! The point has two whole coordinates a request, side by side: the paper's a1, the index of the node, and a2, the
+//! container: 0 to reuse an idle one *if one is left*, else and for 1 a new one. Under [`Slo::Elastic`] the index after
+//! the last node stands for deferral.
+//!
+//! # Why "if one is left"
+//! The requests are read in the batch's order, and each finds what those before it left, as on the platform, where a
+//! request whose container is gone starts a new one. Every allowed placement still has its point (its own nodes and
+//! containers), so nothing of the two-part action is lost; but a point that asks for a container too many has a meaning
+//! instead of a residual. With a residual there, half of all moves of a node break something until the flag follows,
+//! and the same search ends several times as far from the optimum: 25 % instead of 5 % with 200 requests at load 0.3.
 //!
 //! The objective is that of [`evaluate`](scale_model::evaluate()), to the bit. The residual is what is missing, in the
-//! objective's unit: 1000 ms for a core (6), for a gigabyte of memory (7) and for an idle container that is not there,
-//! and under [`Slo::Hard`] the milliseconds by which requests are late (8).
+//! objective's unit: 1000 ms for a core (6) and for a gigabyte of memory (7), and under [`Slo::Hard`] the milliseconds
+//! by which requests are late (8).
 
 use crate::problem::{Problem, Value, Variable};
 use scale_model::{BatchProblem, Container, Decision, NodeId, Objective, Placement, Slo, latency};
-
-/// What one idle container too few adds to the residual, ms. A core and a gigabyte cost the same: 1 ms for each unit
-/// that the model counts in.
-const IDLE_MS: i64 = 1000;
 
 /// A batch as a vector of whole numbers.
 #[derive(Clone, Debug)]
@@ -113,16 +116,21 @@ impl BlackBox {
         }
     }
 
-    /// The placement that a point stands for.
+    /// The placement that a point stands for: idle containers go to whom they are left for, in the batch's order.
     pub fn placement(&self, point: &[f64]) -> Placement {
-        let decision = |&[node, new]: &[f64; 2]| {
-            if node as usize + 1 == self.columns {
+        let mut left = self.idle.clone();
+        let decision = |(need, &[node, flag]): (&Need, &[f64; 2])| {
+            let column = node as usize;
+            if column + 1 == self.columns {
                 return Decision::Defer;
             }
-            let container = if new < 0.5 { Container::Reuse } else { Container::New };
+            let idle = &mut left[need.row + column];
+            let reuse = flag < 0.5 && *idle > 0;
+            *idle -= i32::from(reuse);
+            let container = if reuse { Container::Reuse } else { Container::New };
             Decision::Run { node: NodeId(node as u32), container }
         };
-        Placement { decisions: point.as_chunks().0.iter().map(decision).collect() }
+        Placement { decisions: self.requests.iter().zip(point.as_chunks().0).map(decision).collect() }
     }
 }
 
@@ -134,24 +142,25 @@ impl Problem for BlackBox {
     fn evaluate(&mut self, point: &[f64]) -> Value {
         let (point, _) = point.as_chunks::<2>();
         let mut latency = 0.0;
-        let (mut late, mut deferred, mut missing) = (0, 0, 0_i64);
+        let (mut late, mut deferred, mut tardy) = (0, 0, 0.0);
         for ((need, row), &[node, flag]) in
             self.requests.iter().zip(self.totals.chunks_exact(self.columns)).zip(point)
         {
             // By way of i32, which the processor converts to in one step.
-            let (column, new) = (node as i32 as usize, usize::from(flag >= 0.5));
-            let total = row[column][new];
+            let column = node as i32 as usize;
+            let idle = &mut self.idle_left[need.row + column];
+            let new = flag >= 0.5 || *idle == 0;
+            *idle -= i32::from(!new);
+            let total = row[column][usize::from(new)];
             latency += total;
             late += usize::from(total > need.slo);
+            tardy += (total - need.slo).max(0.0);
             deferred += usize::from(column + 1 == self.columns);
             let left = &mut self.left[column];
             left.cores -= need.cores;
             left.memory -= need.memory;
-            let idle = &mut self.idle_left[need.row + column];
-            *idle -= 1 - new as i32;
-            missing += i64::from(*idle < 0 && new == 0);
         }
-        let mut residual = missing * IDLE_MS;
+        let mut residual = 0;
         for (left, &free) in self.left.iter_mut().zip(&self.free) {
             residual += (-left.cores).max(0) + (-left.memory).max(0);
             *left = free;
@@ -162,11 +171,7 @@ impl Problem for BlackBox {
         }
         let mut residual = residual as f64;
         if self.objective.slo == Slo::Hard {
-            for ((need, row), &[node, flag]) in
-                self.requests.iter().zip(self.totals.chunks_exact(self.columns)).zip(point)
-            {
-                residual += (row[node as usize][usize::from(flag >= 0.5)] - need.slo).max(0.0);
-            }
+            residual += tardy;
         }
         let objective = self.objective.total(scale_model::Milliseconds(latency), late, deferred);
         Value { objective, residual }

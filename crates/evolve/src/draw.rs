@@ -50,38 +50,10 @@ impl Draw {
     pub(crate) fn cauchy(&mut self) -> f64 {
         (std::f64::consts::PI * (self.unit() - 0.5)).tan()
     }
-}
-
-impl Draw {
-    /// Calls `hit` for each index below `count` with probability `rate`, for at least one (DE's j_rand), and from each
-    /// of these with probability `more` for the next one, and so on: a crossover that is binomial between segments and
-    /// exponential within.
-    pub(crate) fn segments(&mut self, count: usize, rate: f64, more: f64, hit: &mut dyn FnMut(usize)) {
-        let sure = self.below(count);
-        // The index after the last one that was hit.
-        let mut begin = 0;
-        let mut seen = false;
-        loop {
-            let mut j = begin + self.gap(rate);
-            if !seen && j >= sure {
-                (j, seen) = (sure, true);
-            }
-            if j >= count {
-                return;
-            }
-            hit(j);
-            begin = j + 1;
-            while begin < count && self.unit() < more {
-                hit(begin);
-                seen |= begin == sure;
-                begin += 1;
-            }
-        }
-    }
 
     /// How many failures come before a success of this probability.
     #[inline]
-    fn gap(&mut self, rate: f64) -> usize {
+    pub(crate) fn gap(&mut self, rate: f64) -> usize {
         if rate <= 0.0 {
             return usize::MAX / 2;
         }

@@ -9,8 +9,8 @@
 //! | selection | annealed: worse by d with probability exp(-d / T), T falling geometrically |
 //! | capacity | a linear weight on what is missing, 1.03 times while infeasible and 0.98 times while feasible, times a factor for each node that rises by 1.1 while the node is overfull and falls by 0.95 while it is not. Without the second factor loads of 95 % end where they start; with it, within a few per cent |
 //! | population | the individual that moves, and up to four elites that DE and ants look at: both seeds at first, then the best of each phase |
-//! | seeds | greedy in the batch's order, and regret (`start`); both feasible |
-//! | islands | [`ISLANDS`] from [`LARGE`] evaluations on, in parallel; at the end of each of [`EPOCHS`] the one with the worst oracle penalty continues from the best placement of all |
+//! | seeds | what `greedy-latency` and `greedy-regret` decide (`start`) |
+//! | islands | [`ISLANDS`](islands::ISLANDS) from [`LARGE_A_REQUEST`] evaluations a request on, in parallel; at the end of each of [`EPOCHS`] the one with the worst oracle penalty continues from the best placement of all |
 //! | oracle | Omega is the best feasible objective; the penalty ranks islands and is what the trial weights stand in for inside one: a linear weight can be kept up to date by differences, and on the penalty alone the search does not leave its seed |
 //!
 //! # What counts as an evaluation
@@ -19,26 +19,23 @@
 //! so at the same number of evaluations this preset does far less work.
 //!
 //! # What is promised
-//! The best is never worse than the better seed, and under [`Slo::Elastic`](scale_model::Slo::Elastic) always feasible.
+//! The answer is never worse than those of `greedy-latency` and `greedy-regret`: they are kept, and at the end the judge
+//! chooses between them and what the search found. It is under [`Slo::Elastic`](scale_model::Slo::Elastic) always feasible.
 //! Same seed, same bytes, whatever the number of threads. The objective of the answer is `evaluate`'s.
 
 use crate::assignment::{Assignment, placement};
 use crate::draw::Draw;
+use crate::islands::{self, EPOCHS, LARGE_A_REQUEST, Watch};
+use crate::midaco::Step;
 use crate::oracle::Oracle;
 use crate::problem::Value;
 use crate::ranks::Ranks;
 use crate::start;
 use rayon::prelude::*;
 use scale_model::{
-    BatchProblem, Budget, Placement, Seed, Solution, SolveError, Solver, Stop, evaluate, violations,
+    BatchProblem, Budget, Decision, Placement, Proof, Seed, Solution, SolveError, Solver, Stop, evaluate,
+    violations,
 };
-
-/// Islands of a large search.
-pub const ISLANDS: u64 = 4;
-/// Evaluations from which on a search is large.
-pub const LARGE: u64 = 4_000_000;
-/// Times that the islands look at each other.
-pub const EPOCHS: u64 = 8;
 
 /// Trials after which temperature and weights change; a 400th of the search if that is less, so that a short one has
 /// time to find the weights too.
@@ -80,10 +77,10 @@ pub struct HybridRun {
     /// The best placement, as far as the search can tell; under [`Slo::Hard`](scale_model::Slo::Hard) the judge has the
     /// last word.
     pub placement: Placement,
-    /// (evaluations, objective) each time that the best became better; the first are the better seed's. Objectives are
+    /// Each time that the best became better; the first step is the better seed. Objectives are
     /// off by some 10^-6 ms a request, and under [`Slo::Hard`](scale_model::Slo::Hard) hold the search's own prices for
     /// late and deferred requests.
-    pub trace: Vec<(u64, f64)>,
+    pub trace: Vec<Step>,
     /// Evaluations spent.
     pub evaluations: u64,
     /// Omega at the end.
@@ -99,13 +96,14 @@ impl Hybrid {
         let count = ranks.requests.len() as u64;
         let seeded = 2 * count;
         let evaluations = budget.evaluations.unwrap_or(self.evaluations).max(seeded);
-        let mut seeds = [start::regret(&ranks), start::greedy(&ranks)];
+        let watch = Watch::of(budget);
+        let decided = [start::regret(problem, &ranks), start::greedy(problem, &ranks)];
+        let mut seeds = [0, 1].map(|index: usize| Assignment::of(&ranks, &ranks.columns_of(&decided[index])));
         seeds.sort_by_key(|seed| seed.cost);
         let [first, second] = seeds;
 
-        let islands = if evaluations < LARGE { 1 } else { ISLANDS };
+        let islands = islands::count(evaluations, LARGE_A_REQUEST * count);
         let tables = Tables::new();
-        let share = evaluations.saturating_sub(seeded) / islands;
         let mut search: Vec<Island<'_>> = (0..islands)
             .map(|index| Island {
                 ranks: &ranks,
@@ -117,22 +115,25 @@ impl Hybrid {
                 weight: WEIGHT * ranks.ticks,
                 factors: vec![1.0; ranks.columns],
                 units: ranks.units(),
-                // The first island makes the trials that do not divide evenly.
-                budget: share + if index == 0 { (evaluations - seeded) % islands } else { 0 },
+                budget: islands::share(evaluations - seeded, islands, index),
                 spent: 0,
                 trace: Vec::new(),
+                cut: None,
             })
             .collect();
         let mut oracle = Oracle::UNKNOWN;
-        let objective = |cost: i64| cost as f64 / ranks.ticks;
+        let value = |cost: i64| Value { objective: cost as f64 / ranks.ticks, residual: 0.0 };
         if count > 0 {
             for epoch in 1..=EPOCHS {
-                search.par_iter_mut().for_each(|island| island.advance(epoch, budget));
+                search.par_iter_mut().for_each(|island| {
+                    let end = islands::end_of(epoch, island.budget);
+                    island.advance(end, &watch);
+                });
                 let (cost, best) = search
                     .iter()
                     .min_by_key(|island| island.best.0)
                     .map_or((first.cost, first.place.clone()), |island| island.best.clone());
-                oracle.update(Value { objective: objective(cost), residual: 0.0 });
+                oracle.update(value(cost));
                 let penalty = |island: &Island<'_>| oracle.penalty(island.value());
                 // The last of equal ones, so that a single island is never touched and the first keeps its own.
                 let worst =
@@ -143,48 +144,49 @@ impl Hybrid {
             }
         }
 
-        // One trace: an island at its own e evaluations has made the whole search spend islands times e.
-        let mut steps: Vec<(u64, i64)> = search
-            .iter()
-            .flat_map(|island| island.trace.iter().map(|&(at, cost)| (seeded + at * islands, cost)))
-            .collect();
-        steps.sort_unstable();
-        let mut lowest = first.cost;
-        steps.retain(|&(_, cost)| {
-            let better = cost < lowest;
-            lowest = lowest.min(cost);
-            better
-        });
-        let mut trace = vec![(seeded, objective(first.cost))];
-        trace.extend(steps.into_iter().map(|(at, cost)| (at.min(evaluations), objective(cost))));
+        let spent = search.iter().map(|island| island.spent).sum();
+        let traces: Vec<&[(u64, i64)]> = search.iter().map(|island| island.trace.as_slice()).collect();
+        let steps = islands::join(&traces, spent, |a, b| a < b);
+        let steps = steps.into_iter().map(|(at, cost)| (seeded + at, cost));
+        let trace = std::iter::once((seeded, first.cost)).chain(steps);
         let best = search.iter().map(|island| &island.best).min_by_key(|best| best.0);
-        let place = best.map_or(&first.place, |best| &best.1);
-        let stop = if budget.cancelled() {
-            Stop::Cancelled
-        } else if count == 0 {
-            Stop::Finished
-        } else {
-            Stop::Evaluations
-        };
+        let found = placement(problem, best.map_or(&first.place, |best| &best.1));
         HybridRun {
-            placement: placement(problem, place),
-            trace,
-            evaluations: seeded + search.iter().map(|island| island.spent).sum::<u64>(),
+            placement: judged(problem, std::iter::once(found.decisions).chain(decided)),
+            trace: trace.map(|(evaluations, cost)| Step { evaluations, value: value(cost) }).collect(),
+            evaluations: seeded + spent,
             oracle,
-            stop,
+            stop: if count == 0 {
+                Stop::Finished
+            } else {
+                islands::stop(search.iter().map(|island| island.cut))
+            },
         }
     }
 }
 
+/// The best placement by the judge: allowed first, then the least objective, then the earliest.
+fn judged(problem: &BatchProblem<'_>, answers: impl Iterator<Item = Vec<Decision>>) -> Placement {
+    let key = |placement: &Placement| {
+        (!violations(problem, placement).is_empty(), evaluate(problem, placement).objective)
+    };
+    let least = answers
+        .map(|decisions| Placement { decisions })
+        .map(|placement| (key(&placement), placement))
+        .reduce(|best, other| if other.0 < best.0 { other } else { best });
+    least.map_or(Placement { decisions: Vec::new() }, |(_, placement)| placement)
+}
+
 impl Solver for Hybrid {
-    /// Looks at the budget's evaluations and cancellation; time would make the answer depend on the machine.
+    /// Looks at the budget's evaluations, time and cancellation. The search plans for its evaluations; time only cuts it
+    /// short, and makes the answer depend on the machine if it does.
     fn solve(&mut self, problem: &BatchProblem<'_>, budget: &Budget) -> Result<Solution, SolveError> {
         let HybridRun { placement, stop, .. } = self.run(problem, budget);
         if !violations(problem, &placement).is_empty() {
             return Err(SolveError::NothingFound);
         }
         let objective = evaluate(problem, &placement).objective;
-        Ok(Solution { placement, objective, bound: None, proof: scale_model::Proof::Feasible, stop })
+        Ok(Solution { placement, objective, bound: None, proof: Proof::Feasible, stop })
     }
 }
 
@@ -206,14 +208,19 @@ struct Island<'a> {
     budget: u64,
     spent: u64,
     trace: Vec<(u64, i64)>,
+    /// Why it stopped early, if it did.
+    cut: Option<Stop>,
 }
 
 impl Island<'_> {
-    /// Searches until the end of an epoch.
-    fn advance(&mut self, epoch: u64, budget: &Budget) {
-        let end = (u128::from(self.budget) * u128::from(epoch) / u128::from(EPOCHS)) as u64;
+    /// Searches until so many evaluations are made.
+    fn advance(&mut self, end: u64, watch: &Watch) {
         let round = (self.budget / ROUNDS).clamp(64, ROUND);
-        while self.spent < end && !budget.cancelled() {
+        while self.spent < end && self.cut.is_none() {
+            self.cut = watch.reason();
+            if self.cut.is_some() {
+                return;
+            }
             let trials = round.min(end - self.spent);
             self.round(trials);
             if self.spent / (16 * round) != (self.spent - trials) / (16 * round) {

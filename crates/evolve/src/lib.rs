@@ -18,6 +18,7 @@ mod assignment;
 pub mod batch;
 mod draw;
 pub mod hybrid;
+pub mod islands;
 pub mod midaco;
 pub mod oracle;
 pub mod problem;
@@ -26,6 +27,6 @@ mod start;
 
 pub use batch::BlackBox;
 pub use hybrid::{Hybrid, HybridRun};
-pub use midaco::{Found, Midaco, Run, Settings, Step, minimise};
+pub use midaco::{Found, Midaco, Run, Settings, Step, minimise, minimise_on_islands};
 pub use oracle::Oracle;
 pub use problem::{Problem, Value, Variable};

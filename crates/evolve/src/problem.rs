@@ -17,7 +17,9 @@
 ///     }
 /// }
 /// let mut example = Example([Variable::real(0.0, 1.0), Variable::whole(0, 9)]);
-/// let run = minimise(&mut example, &Settings { evaluations: 5_000, seed: scale_model::Seed(1), cancel: None });
+/// let settings =
+///     Settings { evaluations: 5_000, seed: scale_model::Seed(1), cancel: None, time_limit: None };
+/// let run = minimise(&mut example, &settings);
 /// // n = 4, x = 0.6 (0.09) is optimal, n = 5, x = 0.3 (1.0) locally so.
 /// let best = run.best.expect("five thousand evaluations find a feasible point");
 /// assert!((best.value.objective - 0.09).abs() < 1e-6, "{}", best.value.objective);

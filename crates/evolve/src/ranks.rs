@@ -20,7 +20,7 @@
 //! Under [`Slo::Hard`] lateness and deferral are priced above anything that latency can outweigh in practice; the
 //! judge decides whether the answer is one.
 
-use scale_model::{BatchProblem, Container, Slo, latency};
+use scale_model::{BatchProblem, Container, Decision, Slo, latency};
 
 /// Costs of a batch by request and column.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub(crate) struct Ranks {
     pub(crate) ticks: f64,
     /// What one late request costs, in ticks.
     pub(crate) late: i64,
+    /// T_k in ms by (request, node), on an idle container and on a new one.
+    pub(crate) totals: Vec<[f64; 2]>,
     /// Cost by (request, column).
     pub(crate) costs: Vec<Cost>,
     /// Columns by (request, rank), cheapest first, the rank being the cost that the request has there if it comes
@@ -88,15 +90,14 @@ impl Ranks {
         functions.sort_unstable();
         functions.dedup();
 
-        // In milliseconds first: (warm, cold) totals by request and node, without penalties.
         let mut totals = Vec::with_capacity(count * nodes);
         let mut longest = 0.0_f64;
         for request in problem.requests {
             for node in platform.node_ids() {
                 let total =
                     |container| latency::predict(platform, request, node, container, problem.now()).total().0;
-                let both = (total(Container::Reuse), total(Container::New));
-                longest = longest.max(both.1);
+                let both = [total(Container::Reuse), total(Container::New)];
+                longest = longest.max(both[1]);
                 totals.push(both);
             }
         }
@@ -134,6 +135,7 @@ impl Ranks {
             columns,
             ticks,
             late,
+            totals,
             costs: Vec::with_capacity(count * columns),
             order: Vec::with_capacity(count * columns),
             lengths: Vec::with_capacity(count),
@@ -150,7 +152,8 @@ impl Ranks {
                 row: functions.partition_point(|&other| other < request.function) * columns,
             };
             sorted.clear();
-            for (v, &(warm, cold)) in totals[k * nodes..][..nodes].iter().enumerate() {
+            for v in 0..nodes {
+                let [warm, cold] = ranks.totals[k * nodes + v];
                 let (late_warm, late_cold) = (warm > request.slo.0, cold > request.slo.0);
                 let warm_only = late_cold && !late_warm;
                 let cost = exact(warm) + if late_warm { late } else { 0 };
@@ -180,6 +183,15 @@ impl Ranks {
             ranks.requests.push(need);
         }
         ranks
+    }
+
+    /// The columns that decisions stand for.
+    pub(crate) fn columns_of(&self, decisions: &[Decision]) -> Vec<u32> {
+        let column = |decision: &Decision| match *decision {
+            Decision::Run { node, .. } => node.0,
+            Decision::Defer => self.defer(),
+        };
+        decisions.iter().map(column).collect()
     }
 
     /// What a mean request needs, in (thousandths of a core, MB).

@@ -4,13 +4,14 @@ mod common;
 
 use common::{brute_force, planted, tiny};
 use proptest::prelude::*;
-use scale_evolve::{BlackBox, Hybrid, Midaco, Problem};
+use scale_evolve::{BlackBox, Hybrid, Midaco, Problem, Settings, minimise_on_islands};
 use scale_model::{
-    BatchProblem, Budget, Container, Decision, Instance, Objective, Seed, Slo, SolveError, Solver, Stop,
-    evaluate, violations,
+    BatchProblem, Budget, ClusterState, Container, Decision, Instance, Objective, Scheduler, Seed, Slo,
+    SolveError, Solver, Stop, decide_batch, evaluate, latency, violations,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 fn budget(evaluations: u64) -> Budget {
     Budget { evaluations: Some(evaluations), ..Budget::default() }
@@ -75,10 +76,11 @@ fn the_hybrid_is_never_worse_than_its_seeds_and_better_with_time() {
         assert_eq!((run.evaluations, run.stop), (100_000, Stop::Evaluations));
         assert_eq!(run.trace[0], seeds.trace[0]);
         for pair in run.trace.windows(2) {
-            assert!(pair[0].0 <= pair[1].0 && pair[0].1 > pair[1].1);
+            assert!(pair[0].evaluations <= pair[1].evaluations);
+            assert!(pair[0].value.objective > pair[1].value.objective);
         }
         let objective = evaluate(&problem, &run.placement).objective;
-        let last = run.trace[run.trace.len() - 1].1;
+        let last = run.trace[run.trace.len() - 1].value.objective;
         assert!((objective - last).abs() < 1e-3, "{objective} {last}");
         assert!(objective <= evaluate(&problem, &seeds.placement).objective);
         assert!((run.oracle.omega - last).abs() < 1e-9);
@@ -117,13 +119,94 @@ fn same_seed_same_answer_for_any_number_of_threads() {
         pool.install(|| Hybrid { evaluations, seed: Seed(seed) }.run(&problem, &Budget::default()))
     };
     // Enough evaluations for islands.
-    let large = scale_evolve::hybrid::LARGE;
+    let large = 30 * scale_evolve::islands::LARGE_A_REQUEST;
     assert_eq!(with(1, 1, large), with(4, 1, large));
     assert_ne!(with(1, 1, 20_000).trace, with(1, 2, 20_000).trace);
     let midaco =
         |seed: u64| Midaco { evaluations: 5_000, seed: Seed(seed) }.run(&problem, &Budget::default()).1;
     assert_eq!(midaco(1), midaco(1));
     assert_ne!(midaco(1), midaco(2));
+    // Islands of the black box: as many as there are copies.
+    let islands = |threads: usize, copies: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
+        let mut copies = vec![BlackBox::of(&problem); copies];
+        let settings = Settings { evaluations: 20_001, seed: Seed(1), cancel: None, time_limit: None };
+        pool.install(|| minimise_on_islands(&mut copies, &settings))
+    };
+    let three = islands(1, 3);
+    assert_eq!((three.evaluations, three.stop), (20_001, Stop::Evaluations));
+    assert_eq!(three, islands(4, 3));
+    assert_ne!(three, islands(1, 1));
+    assert_eq!(three.trace.last().map(|step| step.value), three.best.as_ref().map(|best| best.value));
+    for pair in three.trace.windows(2) {
+        let [before, after] = [pair[0], pair[1]];
+        assert!(before.evaluations < after.evaluations && after.evaluations <= three.evaluations);
+        assert!(!before.value.feasible() || after.value.objective < before.value.objective);
+    }
+}
+
+/// What `greedy-latency` decides, on the model's own types: the oracle for the first seed of the hybrid.
+struct Greedy;
+
+impl Scheduler for Greedy {
+    fn decide(&mut self, batch: &BatchProblem<'_>, state: &ClusterState, next: usize) -> Decision {
+        let (platform, request) = (batch.platform, &batch.requests[next]);
+        let mut best = (f64::INFINITY, Decision::Defer);
+        for node in platform.node_ids() {
+            for container in [Container::Reuse, Container::New] {
+                if state.allows(platform, request.function, node, container) {
+                    let latency = latency::predict(platform, request, node, container, batch.now());
+                    if latency.total().0 < best.0 {
+                        best = (latency.total().0, Decision::Run { node, container });
+                    }
+                }
+            }
+        }
+        best.1
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn the_hybrid_is_never_worse_than_greedy(seed in 0_u64..1_000_000, requests in 1_usize..40, load in 0.2..1.0, small: bool, evaluations in 0_u64..2_000) {
+        let instance = if small { tiny(seed, Objective::ELASTIC) } else { planted(seed, requests, load) };
+        let problem = instance.problem();
+        let decisions = decide_batch(&problem, &mut Greedy).expect("allowed");
+        let greedy = evaluate(&problem, &decisions).objective;
+        let answer = Hybrid { evaluations, seed: Seed(seed) }.solve(&problem, &Budget::default());
+        let found = judged("hybrid", &problem, answer).expect("deferral is always allowed");
+        // Not by a rounding error either.
+        prop_assert!(found <= greedy, "{} for {}", found, greedy);
+    }
+}
+
+#[test]
+fn out_of_time() {
+    let instance = planted(1, 50, 0.3);
+    let problem = instance.problem();
+    let within = |milliseconds: u64| Budget {
+        time_limit: Some(Duration::from_millis(milliseconds)),
+        ..Budget::default()
+    };
+    let mut hybrid = Hybrid { evaluations: u64::MAX, seed: Seed(1) };
+    let mut midaco = Midaco { evaluations: u64::MAX, seed: Seed(1) };
+    // No time: the hybrid has its seeds, midaco has nothing.
+    assert_eq!(hybrid.solve(&problem, &within(0)).map(|solution| solution.stop), Ok(Stop::Time));
+    assert_eq!(midaco.solve(&problem, &within(0)), Err(SolveError::NothingFound));
+    let run = midaco.run(&problem, &within(0)).1;
+    assert_eq!((run.evaluations, run.stop), (0, Stop::Time));
+    // Some time: both have made evaluations and say why they ended.
+    let run = hybrid.run(&problem, &within(100));
+    assert!(run.stop == Stop::Time && run.evaluations > 100);
+    let run = midaco.run(&problem, &within(100)).1;
+    assert!(run.stop == Stop::Time && run.evaluations > 0);
+    // More time than the evaluations take changes nothing.
+    midaco.evaluations = 2_000;
+    hybrid.evaluations = 2_000;
+    assert_eq!(midaco.run(&problem, &within(600_000)).1, midaco.run(&problem, &Budget::default()).1);
+    assert_eq!(hybrid.run(&problem, &within(600_000)), hybrid.run(&problem, &Budget::default()));
 }
 
 #[test]

@@ -34,10 +34,11 @@ fn run(
     variables: Vec<Variable>,
     evaluations: u64,
     seed: u64,
-    value: impl FnMut(&[f64]) -> (f64, f64),
+    value: impl FnMut(&[f64]) -> (f64, f64) + Send,
 ) -> Run {
     let mut test = Test { variables, value, calls: 0 };
-    let run = minimise(&mut test, &Settings { evaluations, seed: Seed(seed), cancel: None });
+    let run =
+        minimise(&mut test, &Settings { evaluations, seed: Seed(seed), cancel: None, time_limit: None });
     assert_eq!(run.evaluations, test.calls, "every call is counted");
     assert!(run.evaluations <= evaluations);
     for pair in run.trace.windows(2) {
@@ -60,7 +61,7 @@ fn check(
     evaluations: u64,
     optimum: f64,
     tolerance: f64,
-    value: impl Fn(&[f64]) -> (f64, f64),
+    value: impl Fn(&[f64]) -> (f64, f64) + Sync,
 ) {
     for seed in 1..=3 {
         let run = run(variables.to_vec(), evaluations, seed, &value);
@@ -256,7 +257,10 @@ fn cancelled() {
         },
         calls: 0,
     };
-    let run = minimise(&mut test, &Settings { evaluations: 1_000_000, seed: Seed(1), cancel: Some(cancel) });
+    let run = minimise(
+        &mut test,
+        &Settings { evaluations: 1_000_000, seed: Seed(1), cancel: Some(cancel), time_limit: None },
+    );
     assert_eq!((run.evaluations, run.stop), (777, Stop::Cancelled));
     assert!(run.best.is_some());
 }
