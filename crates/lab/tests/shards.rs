@@ -261,12 +261,13 @@ fn what_is_not_timed_is_timed_after_the_merge() {
     assert_eq!(timed(&place.path("merged")), [0; 18]);
     let before = records(&place.path("merged"));
     place.does(&["measure", "small.toml", "--out", "merged"]);
-    assert_eq!(timed(&place.path("merged")), [50; 18]);
+    let decisions = timed(&place.path("merged"));
+    assert!(decisions.len() == 18 && decisions.iter().all(|&decisions| decisions >= 50), "{decisions:?}");
     assert_eq!(records(&place.path("merged")), before);
 
     // Where both are there, the timed one is taken; and several machines are pointed out.
     place.does(&["merge", "once-more", "shards", "merged"]);
-    assert_eq!(timed(&place.path("once-more")), [50; 18]);
+    assert_eq!(timed(&place.path("once-more")), decisions);
     let (_, mut cell) = record::cells_of(&place.path("merged"), "small").expect("cells").remove(0);
     cell.timing.machine = "Another, 64 cores, linux".into();
     record::save(&place.path("merged"), &cell).expect("saved");
@@ -521,7 +522,7 @@ fn the_kubernetes_manifests_hold_together_and_their_commands_work() {
     let steps = pod(&merge).init_containers.iter().flatten().chain(&pod(&merge).containers);
     steps.for_each(|step| run(step, &[("EXPERIMENT", "small.toml")]));
     assert_same(&place.path("single"), &place.path("merged"));
-    assert_eq!(timed(&place.path("merged")), [50; 18]);
+    assert_eq!(timed(&place.path("merged")), timed(&place.path("single")));
     assert!(place.path("merged/report.html").exists());
 }
 
