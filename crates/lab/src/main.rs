@@ -611,6 +611,7 @@ fn solve(arguments: &SolveArgs) -> Result<ExitCode> {
     let gap = arguments.gap.unwrap_or(0.0);
     ensure!(gap >= 0.0 && gap.is_finite(), "--gap {gap}: expected a number of at least 0");
     let problem = instance.problem();
+    let limited = Budget { time_limit: arguments.time_limit, ..Budget::default() };
     let solved = match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
         Algorithm::Scheduler(scheduler) => OneByOne(scheduler).solve(&problem, &Budget::default()),
         Algorithm::Learned(learned) => {
@@ -637,6 +638,11 @@ fn solve(arguments: &SolveArgs) -> Result<ExitCode> {
         Ok(solution) => solution,
         Err(error @ (SolveError::Infeasible { .. } | SolveError::NothingFound)) => {
             eprintln!("{error}");
+            if matches!(&error, SolveError::Infeasible { hopeless } if hopeless.is_empty())
+                && let Some(conflict) = scale_milp::conflict(&problem, &limited)?
+            {
+                eprintln!("{conflict}");
+            }
             let infeasible = error != SolveError::NothingFound;
             return Ok(ExitCode::from(if infeasible { exit::INFEASIBLE } else { exit::NOTHING_FOUND }));
         }

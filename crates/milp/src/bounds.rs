@@ -11,16 +11,19 @@
 //! All are sums of floats and are lowered by far more than their rounding (1e-11 of the sum of the magnitudes).
 //! Under [`Slo::Hard`](scale_model::Slo::Hard) a bound can be infinite: no placement exists.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use scale_model::{BatchProblem, Budget, SolveError};
 
+use crate::ascent::ascend;
 use crate::batch::{Batch, UNLIMITED};
 use crate::highs::{HighsOptions, MilpError, ModelStatus};
 use crate::knapsack::Knapsacks;
-use crate::raw::{Columns, Highs, Rows};
+use crate::progress::Watch;
+use crate::raw::{Columns, Highs, Listener, Rows};
 
 /// What room costs. No price is negative.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +43,53 @@ pub struct Relaxation {
     pub bound: f64,
     /// The duals.
     pub prices: Prices,
+}
+
+/// Two bounds on a batch, as plain numbers: what a figure shows next to every algorithm's J.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LowerBounds {
+    /// [`capacity_free`], ms: each request at its cheapest.
+    pub capacity_free: f64,
+    /// [`lp_relaxation`], ms: requests may be split. At least `capacity_free`, at most the optimum.
+    pub lp: f64,
+}
+
+/// Both bounds on J, in ms. They are infinite if they prove that no placement is allowed, which can be under
+/// [`Slo::Hard`](scale_model::Slo::Hard) only. Without a limit on time it is the same on every machine.
+///
+/// # Errors
+/// HiGHS failed.
+///
+/// ```
+/// # use scale_model::*;
+/// # let node = Node { name: "a".into(), kind: 0, position: Position { latitude: 0.0, longitude: 0.0 },
+/// #     frequency: Gigahertz(3.0), cores: Cores { milli: 750 }, memory: Memory { mb: 1000 },
+/// #     registry_bandwidth: MegabytesPerSecond(100.0) };
+/// # let links = Links::from_fn(1, |_, _| MegabytesPerSecond(1.0)).unwrap();
+/// # let function = Function { name: "f".into(), image: Megabytes(5.0), init: Milliseconds(50.0),
+/// #     memory: Memory { mb: 128 }, cores: Cores { milli: 500 } };
+/// # let platform = Platform { topology: Topology { nodes: vec![node], links }, functions: vec![function] };
+/// # let state = ClusterState::empty(&platform);
+/// # let request = |id| Request { id: RequestId(id), function: FunctionId(0), source: NodeId(0), arrival: Time(0.0),
+/// #     cpu_time: CoreMilliseconds(75.0), input: Megabytes(0.5), slo: Milliseconds(300.0) };
+/// # let requests = [request(0), request(1)];
+/// # let problem =
+/// #     BatchProblem { platform: &platform, state: &state, requests: &requests, objective: Objective::ELASTIC };
+/// use scale_milp::bounds::lower_bounds;
+///
+/// // One node with 0.75 cores, two requests that take 100 + 150 = 250 ms and half a core each; deferral costs 2000 ms.
+/// // Alone, each takes 250 ms. The optimum places one and defers the other: 250 + 2000 ms. The relaxation places one and a
+/// // half, which is what the cores allow, and defers half a request: 1.5 * 250 + 0.5 * 2000 ms.
+/// let bounds = lower_bounds(&problem, &Budget::default())?;
+/// assert!((bounds.capacity_free - 500.0).abs() < 1e-6);
+/// assert!((bounds.lp - 1375.0).abs() < 1e-2);
+/// # Ok::<(), SolveError>(())
+/// ```
+pub fn lower_bounds(problem: &BatchProblem<'_>, budget: &Budget) -> Result<LowerBounds, SolveError> {
+    let batch = Batch::new(problem);
+    let capacity_free = finished(&batch, price(&batch, &Prices::free(&batch)).bound);
+    let relaxed = relax(&batch, &[], &Limits::of(budget, 0, None)).map_err(backend)?;
+    Ok(LowerBounds { capacity_free, lp: finished(&batch, relaxed.pricing.bound).max(capacity_free) })
 }
 
 /// Each request at its cheapest, as if it were alone.
@@ -73,7 +123,7 @@ pub fn lagrangian(problem: &BatchProblem<'_>, prices: &Prices) -> f64 {
 /// HiGHS failed.
 pub fn lp_relaxation(problem: &BatchProblem<'_>, budget: &Budget) -> Result<Relaxation, SolveError> {
     let batch = Batch::new(problem);
-    let limits = Limits::of(budget, 0);
+    let limits = Limits::of(budget, 0, None);
     let relaxed = relax(&batch, &[], &limits).map_err(backend)?;
     Ok(Relaxation { bound: finished(&batch, relaxed.pricing.bound), prices: relaxed.prices })
 }
@@ -88,18 +138,19 @@ pub(crate) fn backend(error: MilpError) -> SolveError {
 }
 
 /// What is left of a budget.
-#[derive(Clone, Debug)]
-pub(crate) struct Limits {
+#[derive(Clone)]
+pub(crate) struct Limits<'a> {
     deadline: Option<Instant>,
     pub(crate) nodes: Option<u64>,
     pub(crate) cancel: Option<Arc<AtomicBool>>,
     random_seed: u32,
     pub(crate) relative_gap: f64,
+    pub(crate) watch: Option<&'a Watch<'a>>,
 }
 
-impl Limits {
+impl<'a> Limits<'a> {
     #[allow(clippy::disallowed_methods)] // A limit on time needs a clock; without one nothing here looks at it.
-    pub(crate) fn of(budget: &Budget, random_seed: u32) -> Limits {
+    pub(crate) fn of(budget: &Budget, random_seed: u32, watch: Option<&'a Watch<'a>>) -> Limits<'a> {
         Limits {
             // A limit beyond the end of time is none.
             deadline: budget.time_limit.and_then(|time| Instant::now().checked_add(time)),
@@ -107,11 +158,12 @@ impl Limits {
             cancel: budget.cancel.clone(),
             random_seed,
             relative_gap: budget.relative_gap,
+            watch,
         }
     }
 
     /// An instance with these limits.
-    pub(crate) fn instance(&self) -> Result<Highs, MilpError> {
+    pub(crate) fn instance(&self) -> Result<Highs<'a>, MilpError> {
         let mut highs = Highs::new()?;
         highs.set(&HighsOptions {
             random_seed: self.random_seed,
@@ -123,9 +175,7 @@ impl Limits {
         })?;
         // Its default of 1e-6 would end the search where only the relative gap should.
         highs.set_double("mip_abs_gap", c"mip_abs_gap", 0.0)?;
-        if let Some(cancel) = &self.cancel {
-            highs.cancel_on(cancel.clone())?;
-        }
+        highs.listen(Listener { cancel: self.cancel.clone(), watch: self.watch })?;
         Ok(highs)
     }
 
@@ -135,13 +185,20 @@ impl Limits {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
+    /// With a share of the time that is left.
+    pub(crate) fn with_time(&self, share: f64) -> Limits<'a> {
+        #[allow(clippy::disallowed_methods)] // As above.
+        let deadline = self.left().and_then(|left| Instant::now().checked_add(left.mul_f64(share)));
+        Limits { deadline, ..self.clone() }
+    }
+
     /// Takes off the nodes that an instance has used.
     pub(crate) fn spend(&mut self, nodes: u64) {
         self.nodes = self.nodes.map(|left| left.saturating_sub(nodes));
     }
 
     /// With no more nodes than these.
-    pub(crate) fn with_nodes(&self, nodes: Option<u64>) -> Limits {
+    pub(crate) fn with_nodes(&self, nodes: Option<u64>) -> Limits<'a> {
         let fewer = nodes.into_iter().chain(self.nodes).min();
         Limits { nodes: fewer, ..self.clone() }
     }
@@ -157,6 +214,7 @@ impl Limits {
 
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.as_ref().is_some_and(|cancel| cancel.load(std::sync::atomic::Ordering::Relaxed))
+            || self.watch.is_some_and(Watch::tick)
     }
 }
 
@@ -312,41 +370,52 @@ pub(crate) struct Relaxed {
     pub(crate) values: Vec<(usize, usize, f64)>,
 }
 
-/// Columns of a group that the LP starts with.
+/// Columns of a group that the LP starts with, at most and in the mean.
 const AT_FIRST: usize = 12;
+const IN_MEAN: usize = 3;
 /// Columns of a group that a round adds at most.
 const A_ROUND: usize = 6;
+/// Nodes up to which the LP starts from an ascent. With a thousand nodes the ascent stops a third below the LP (measured), and
+/// the columns that are good at its prices are the wrong ones.
+const MOST_NODES: usize = 500;
 /// The bound is close enough to the LP.
 const CLOSE: f64 = 1e-7;
 
-/// Solves the LP by column generation. It starts with the cheapest columns of each group and those of `known`
-/// solutions.
+/// Solves the LP by column generation. It starts with the columns that are good at the prices of the ascent and
+/// those of `known` solutions.
 pub(crate) fn relax(
     batch: &Batch,
     known: &[&Vec<Vec<usize>>],
-    limits: &Limits,
+    limits: &Limits<'_>,
 ) -> Result<Relaxed, MilpError> {
-    let mut prices = Prices::free(batch);
-    let mut pricing = price(batch, &prices);
+    let ascended = batch.nodes <= MOST_NODES;
+    let (mut prices, mut pricing) = if ascended {
+        ascend(batch, limits)
+    } else {
+        let free = Prices::free(batch);
+        (free.clone(), price(batch, &free))
+    };
+    tracing::debug!(bound = pricing.bound, "ascent");
     if batch.groups.is_empty() {
         return Ok(Relaxed { prices, pricing, values: Vec::new() });
     }
+    let near = if ascended { near(batch, &prices, &pricing) } else { f64::INFINITY };
     let mut values = Vec::new();
     let layout = Layout::of(batch);
     let mut lp = limits.instance()?;
     let mut held: Vec<Vec<bool>> = vec![vec![false; 2 * batch.nodes + 1]; batch.groups.len()];
-    let mut order: Vec<(usize, usize)> = Vec::new();
+    let order: RefCell<Vec<(usize, usize)>> = RefCell::default();
     let mut columns = Columns::default();
     let mut hold = |g: usize, slot: usize, columns: &mut Columns| {
         if !held[g][slot] {
             held[g][slot] = true;
-            order.push((g, slot));
+            order.borrow_mut().push((g, slot));
             layout.push(batch, g, slot, columns);
         }
     };
     for g in 0..batch.groups.len() {
         hold(g, batch.deferral(), &mut columns);
-        for slot in cheapest(batch, &prices, g, AT_FIRST, f64::INFINITY) {
+        for slot in cheapest(batch, &prices, g, AT_FIRST, pricing.least[g] + near) {
             hold(g, slot, &mut columns);
         }
     }
@@ -358,6 +427,11 @@ pub(crate) fn relax(
         }
     }
     lp.pass(&layout.rows, &columns, false)?;
+    if ascended {
+        let (basic_columns, basic_rows) = basis(batch, &prices, &order.borrow(), layout.rows.lower.len());
+        lp.start_with(&basic_columns, &basic_rows)?;
+        lp.set_text("presolve", c"presolve", c"off")?;
+    }
     let mut first = true;
     loop {
         lp.run()?;
@@ -396,6 +470,7 @@ pub(crate) fn relax(
             first = false;
         }
     }
+    let order = order.into_inner();
     let values = order
         .iter()
         .zip(values)
@@ -404,8 +479,47 @@ pub(crate) fn relax(
     Ok(Relaxed { prices, pricing, values: values.collect() })
 }
 
+/// The reduced cost up to which there are about [`IN_MEAN`] columns for each group.
+fn near(batch: &Batch, prices: &Prices, pricing: &Pricing) -> f64 {
+    let mut reduced: Vec<f64> = Vec::new();
+    for (g, least) in pricing.least.iter().enumerate() {
+        each_column(batch, prices, g, |_, cost| reduced.push(cost - least));
+    }
+    let count = IN_MEAN * batch.groups.len();
+    if reduced.len() <= count {
+        return f64::INFINITY;
+    }
+    *reduced.select_nth_unstable_by(count, f64::total_cmp).1
+}
+
+/// A basis that is almost optimal: the cheapest column of each group at these prices, and the slacks of all rows but those
+/// of the groups.
+fn basis(batch: &Batch, prices: &Prices, order: &[(usize, usize)], rows: usize) -> (Vec<bool>, Vec<bool>) {
+    let mut low = vec![(f64::INFINITY, 0); batch.groups.len()];
+    for (column, &(g, slot)) in order.iter().enumerate() {
+        let cost = reduced_cost(batch, prices, g, slot);
+        if cost < low[g].0 {
+            low[g] = (cost, column);
+        }
+    }
+    let mut columns = vec![false; order.len()];
+    low.iter().for_each(|&(_, column)| columns[column] = true);
+    (columns, (0..rows).map(|row| row >= batch.groups.len()).collect())
+}
+
+/// The cost of a column, prices included.
+fn reduced_cost(batch: &Batch, prices: &Prices, g: usize, slot: usize) -> f64 {
+    if slot == batch.deferral() {
+        return batch.groups[g].defer;
+    }
+    let (v, need) = (slot / 2, batch.functions[batch.groups[g].function]);
+    let room = prices.cores[v] * f64::from(need.cores) + prices.memory[v] * f64::from(need.memory);
+    let idle = if slot.is_multiple_of(2) { prices.idle[batch.idle_row(g, v)] } else { 0.0 };
+    batch.cost(g, slot) + room + idle
+}
+
 /// The cheapest columns of a group below a limit, prices included, deferral apart.
-fn cheapest(batch: &Batch, prices: &Prices, g: usize, count: usize, below: f64) -> Vec<usize> {
+pub(crate) fn cheapest(batch: &Batch, prices: &Prices, g: usize, count: usize, below: f64) -> Vec<usize> {
     let mut found: Vec<(f64, usize)> = Vec::new();
     each_column(batch, prices, g, |slot, cost| {
         if cost < below {
@@ -417,5 +531,6 @@ fn cheapest(batch: &Batch, prices: &Prices, g: usize, count: usize, below: f64) 
         found.select_nth_unstable_by(count, by_cost);
         found.truncate(count);
     }
+    found.sort_unstable_by(by_cost);
     found.into_iter().map(|(_, slot)| slot).collect()
 }

@@ -33,6 +33,7 @@ use crate::bounds::{Layout, Limits, Relaxed, backend, each_column, relax};
 use crate::highs::{MilpError, ModelStatus};
 use crate::knapsack::{self, Choice, Knapsacks};
 use crate::paper::hopeless;
+use crate::progress::{Told, Watch};
 use crate::raw::{Columns, Rows};
 use crate::start::{self, Slots};
 
@@ -44,12 +45,17 @@ pub(crate) fn solve(
     problem: &BatchProblem<'_>,
     budget: &Budget,
     random_seed: u32,
+    told: &mut Told<'_>,
 ) -> Result<Solution, SolveError> {
     let batch = Batch::new(problem);
     let dearest = batch.dearest();
-    let limits = Limits::of(budget, random_seed);
-    let moves = if few_a_node(&batch) { FEW_A_NODE_MOVES * batch.requests() as u64 } else { MOVES };
-    let best = start::search(&batch, u64::from(random_seed), moves, &limits);
+    let watch = Watch::new(told, if batch.hard { dearest } else { f64::INFINITY });
+    let limits = Limits::of(budget, random_seed, Some(&watch));
+    let best = if few_a_node(&batch) {
+        start::search(&batch, u64::from(random_seed), FEW_A_NODE_MOVES * batch.requests() as u64, &limits)
+    } else {
+        start::rush(&batch)
+    };
     let cost = batch.total(&best);
     let deferred = best.iter().flatten().filter(|slot| **slot == batch.deferral()).count();
     debug!(cost, deferred, requests = batch.requests(), groups = batch.groups.len(), "start");
@@ -62,7 +68,10 @@ pub(crate) fn solve(
         cost,
         bound: f64::NEG_INFINITY,
     };
-    let stop = search.run().map_err(backend)?;
+    search.tell();
+    let stop = search.run().map_err(backend);
+    watch.resume_panic();
+    let stop = stop?;
     let Search { batch, limits, best, bound, .. } = search;
 
     if batch.hard && best.iter().flatten().any(|&slot| slot == batch.deferral()) {
@@ -98,12 +107,18 @@ const FEW_A_NODE_MOVES: u64 = 2000;
 const MOVES: u64 = 400_000;
 /// Requests for each node with room, up to which the knapsack bound is tried.
 const A_NODE: usize = 6;
+/// The same where the LP comes first, and the knapsack bound only if the gap stays wide.
+const SOME_A_NODE: usize = 12;
 /// Above this gap annealing goes on, with so many moves for each request, and at most so many.
 const WIDE: f64 = 5e-3;
-const MORE_MOVES: u64 = 5000;
+const MORE_MOVES: u64 = 10_000;
 const MOST_MOVES: u64 = 8_000_000;
+/// So many times as many where even the knapsack bound leaves it wide.
+const LONGER: u64 = 3;
+/// Share of the time for the LP: what it has come to is worth more with a solution from it.
+const FOR_LP: f64 = 0.7;
 /// Patterns that are listed at most.
-const MOST_PATTERNS: usize = 3_000;
+const MOST_PATTERNS: usize = 4_000;
 /// Columns for each group that a search for a better solution looks at, about.
 const FEW: usize = 12;
 
@@ -125,14 +140,17 @@ const FULL: Effort = Effort { relative_gap: 0.0, nodes: None, heuristics: 0.0 };
 
 /// Whether nodes hold so few requests that the knapsack bound is worth its time.
 fn few_a_node(batch: &Batch) -> bool {
-    let with_room =
-        batch.cores.iter().zip(&batch.memory).filter(|(cores, memory)| **cores > 0 && **memory > 0);
-    batch.requests() <= A_NODE * with_room.count()
+    batch.requests() <= A_NODE * with_room(batch)
 }
 
-struct Search {
+/// Nodes that can take anything.
+fn with_room(batch: &Batch) -> usize {
+    batch.cores.iter().zip(&batch.memory).filter(|(cores, memory)| **cores > 0 && **memory > 0).count()
+}
+
+struct Search<'a> {
     batch: Batch,
-    limits: Limits,
+    limits: Limits<'a>,
     knapsacks: Option<Knapsacks>,
     seed: u64,
     best: Slots,
@@ -148,21 +166,22 @@ struct Program<'a> {
     /// What is left out costs more than this.
     limit: f64,
     effort: Effort,
+    /// Whether HiGHS may begin again with what is left after the root. Of patterns nothing goes that is not gone already,
+    /// by reduced cost, and the rounds of cuts take longer than the tree.
+    restart: bool,
 }
 
-impl Search {
+impl Search<'_> {
     /// Searches until the gap is closed or the budget is spent.
     fn run(&mut self) -> Result<Stop, MilpError> {
-        let relaxed = relax(&self.batch, &[&self.best], &self.limits)?;
+        let relaxed = relax(&self.batch, &[&self.best], &self.limits.with_time(FOR_LP))?;
         self.prove(relaxed.pricing.bound);
         debug!(bound = self.bound, cost = self.cost, columns = self.batch.columns(), "LP");
         if let Some(stop) = self.stop() {
             return Ok(stop);
         }
         self.drop_by_reduced_cost(&relaxed);
-        let nodes =
-            self.batch.cores.iter().zip(&self.batch.memory).filter(|(c, m)| **c > 0 && **m > 0).count();
-        if self.batch.requests() <= A_NODE * nodes {
+        if few_a_node(&self.batch) {
             if let Some(stop) = self.by_patterns(&relaxed)? {
                 return Ok(stop);
             }
@@ -187,6 +206,11 @@ impl Search {
         }
     }
 
+    /// Whether there is much between solution and bound.
+    fn wide(&self) -> bool {
+        self.cost - self.bound > WIDE * self.cost
+    }
+
     /// Solutions that are wanted cost no more than this.
     fn limit(&self) -> f64 {
         self.cost + TOLERANCE
@@ -194,6 +218,13 @@ impl Search {
 
     fn prove(&mut self, bound: f64) {
         self.bound = self.bound.max(bound);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        if let Some(watch) = self.limits.watch {
+            watch.know(self.cost, self.bound);
+        }
     }
 
     fn offer(&mut self, slots: Slots) {
@@ -201,6 +232,7 @@ impl Search {
         let cost = self.batch.total(&slots);
         if cost < self.cost {
             (self.best, self.cost) = (slots, cost);
+            self.tell();
         }
     }
 
@@ -245,9 +277,9 @@ impl Search {
         if let Some(slots) = knapsack::dive(&self.batch, &knapsacks, &self.limits)? {
             debug!(cost = self.batch.total(&slots), "dive");
             self.offer(slots);
-            if self.cost - self.bound > WIDE * self.cost {
+            if self.wide() {
                 let moves = MORE_MOVES * self.batch.requests() as u64;
-                self.offer(start::complete(&self.batch, &self.best, self.seed, moves, &self.limits));
+                self.offer(start::complete(&self.batch, &self.best, None, self.seed, moves, &self.limits));
             }
         }
         let quick = Choice::known(&self.batch, &knapsacks, &self.best, self.limit());
@@ -258,20 +290,42 @@ impl Search {
         self.drop_by_reduced_cost(relaxed);
         let useless = knapsacks.useless(&self.batch, self.limit());
         self.drop(&useless);
-        let limit = self.limit();
         debug!(columns = self.batch.columns(), cost = self.cost, "fixed");
-        match Choice::all(&self.batch, &knapsacks, &self.best, limit, MOST_PATTERNS) {
-            Some(all) => self.by_choice(&all, limit, FULL).map(Some),
-            None => {
-                self.knapsacks = Some(knapsacks);
-                Ok(None)
+        let (mut share, mut partly) = (1.0, false);
+        loop {
+            // Of the patterns that a solution in the lower part of the gap can use: they prove that part, and find better
+            // solutions, if there are any, than the patterns that were known.
+            let limit = self.bound + share * (self.limit() - self.bound);
+            match Choice::all(&self.batch, &knapsacks, &self.best, limit, MOST_PATTERNS) {
+                Some(all) if share == 1.0 => return self.by_choice(&all, limit, FULL).map(Some),
+                Some(some) => {
+                    let cost = self.cost;
+                    self.by_choice(&some, limit, QUICK)?;
+                    if let Some(stop) = self.stop() {
+                        return Ok(Some(stop));
+                    }
+                    if self.cost == cost || partly {
+                        break;
+                    }
+                    partly = true;
+                    self.drop_by_reduced_cost(relaxed);
+                    let useless = knapsacks.useless(&self.batch, self.limit());
+                    self.drop(&useless);
+                    debug!(columns = self.batch.columns(), cost = self.cost, "fixed");
+                    share = 1.0;
+                }
+                None if share > 0.2 && !partly => share *= 0.7,
+                None => break,
             }
         }
+        self.knapsacks = Some(knapsacks);
+        Ok(None)
     }
 
     fn by_choice(&mut self, choice: &Choice, limit: f64, effort: Effort) -> Result<Stop, MilpError> {
         let Choice { rows, columns, start, .. } = choice;
-        let (values, stop) = self.branch_and_bound(&Program { rows, columns, start, limit, effort })?;
+        let (values, stop) =
+            self.branch_and_bound(&Program { rows, columns, start, limit, effort, restart: false })?;
         if let Some(values) = values {
             self.offer(choice.slots(&self.batch, &values));
         }
@@ -294,10 +348,36 @@ impl Search {
         for &(g, slot, value) in &relaxed.values {
             whole[g].extend(std::iter::repeat_n(slot, (value + 1e-6).floor() as usize));
         }
-        self.offer(start::complete(&self.batch, &whole, self.seed, MOVES, &self.limits));
-        if self.cost - self.bound > WIDE * self.cost {
+        self.offer(start::complete(
+            &self.batch,
+            &whole,
+            Some(&relaxed.prices),
+            self.seed,
+            MOVES,
+            &self.limits,
+        ));
+        debug!(cost = self.cost, "completed");
+        if self.wide() {
             let moves = (MORE_MOVES * self.batch.requests() as u64).min(MOST_MOVES);
-            self.offer(start::complete(&self.batch, &whole, self.seed, moves, &self.limits));
+            self.offer(start::complete(
+                &self.batch,
+                &whole,
+                Some(&relaxed.prices),
+                self.seed,
+                moves,
+                &self.limits,
+            ));
+        }
+        if self.wide() && self.batch.requests() <= SOME_A_NODE * with_room(&self.batch) {
+            let (first, tolls) = (&relaxed.pricing.least, &relaxed.prices.idle);
+            let knapsacks = knapsack::bound(&self.batch, first, tolls, &[&self.best], &self.limits)?;
+            self.prove(knapsacks.bound);
+            if self.wide() {
+                let moves = LONGER * (MORE_MOVES * self.batch.requests() as u64).min(MOST_MOVES);
+                let (best, prices) = (self.best.clone(), Some(&relaxed.prices));
+                self.offer(start::complete(&self.batch, &best, prices, self.seed + 1, moves, &self.limits));
+            }
+            debug!(bound = knapsacks.bound, cost = self.cost, "knapsack bound");
         }
         debug!(split = count, most, cost = self.cost, "rounding");
         self.drop_by_reduced_cost(relaxed);
@@ -365,7 +445,8 @@ impl Search {
             }
         }
         let limit = limit.min(self.limit());
-        let program = Program { rows: &layout.rows, columns: &columns, start: &start, limit, effort };
+        let program =
+            Program { rows: &layout.rows, columns: &columns, start: &start, limit, effort, restart: true };
         let (values, stop) = self.branch_and_bound(&program)?;
         if let Some(values) = values {
             let mut slots: Slots = vec![Vec::new(); self.batch.groups.len()];
@@ -398,7 +479,7 @@ impl Search {
     }
 
     fn run_highs(&mut self, program: &Program<'_>, with_start: bool) -> Result<Ran, MilpError> {
-        let Program { rows, columns, start, effort, .. } = *program;
+        let Program { rows, columns, start, effort, restart, .. } = *program;
         let gap = self.limits.relative_gap.max(effort.relative_gap);
         let mut mip = self.limits.with_nodes(effort.nodes).instance()?;
         mip.set_double("mip_rel_gap", c"mip_rel_gap", gap)?;
@@ -407,15 +488,22 @@ impl Search {
         let heuristics = effort.heuristics > 0.0;
         mip.set_bool("mip_heuristic_run_rins", c"mip_heuristic_run_rins", heuristics)?;
         mip.set_bool("mip_heuristic_run_rens", c"mip_heuristic_run_rens", heuristics)?;
+        mip.set_bool("mip_allow_restart", c"mip_allow_restart", restart)?;
         let key = c"mip_heuristic_run_root_reduced_cost";
         mip.set_bool("mip_heuristic_run_root_reduced_cost", key, heuristics)?;
         mip.pass(rows, columns, true)?;
         if with_start {
             mip.start_at(start)?;
         }
+        if let Some(watch) = self.limits.watch {
+            watch.limit.set(program.limit);
+        }
         mip.run()?;
         let searched = u64::try_from(mip.int64_info(c"mip_node_count")?).unwrap_or(0);
         self.limits.spend(searched);
+        if let Some(watch) = self.limits.watch {
+            watch.spend(searched);
+        }
         let stop = match mip.status() {
             ModelStatus::Optimal => Stop::Finished,
             ModelStatus::TimeLimit => Stop::Time,

@@ -434,7 +434,7 @@ pub(crate) fn bound(
     first: &[f64],
     tolls: &[f64],
     known: &[&Slots],
-    limits: &Limits,
+    limits: &Limits<'_>,
 ) -> Result<Knapsacks, MilpError> {
     let mut nodes = Nodes::new(batch, tolls);
     let groups = batch.groups.len();
@@ -523,7 +523,7 @@ fn ascend(
     nodes: &mut Nodes<'_>,
     best: &mut Knapsacks,
     patterns: &mut Vec<(usize, Pattern)>,
-    limits: &Limits,
+    limits: &Limits<'_>,
 ) {
     let mut prices = best.prices.clone();
     let (mut length, mut waited) = (1.0, 0);
@@ -609,7 +609,7 @@ const AGAIN: usize = 3;
 pub(crate) fn dive(
     batch: &Batch,
     knapsacks: &Knapsacks,
-    limits: &Limits,
+    limits: &Limits<'_>,
 ) -> Result<Option<Slots>, MilpError> {
     let mut nodes = Nodes::new(batch, &knapsacks.tolls);
     let groups = batch.groups.len();

@@ -11,6 +11,7 @@
 //!   a late column, need a big-M.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use good_lp::{Constraint, Expression, ProblemVariables, SolverModel, Variable, variable};
 use highs::{HighsModelStatus, HighsSolutionStatus, Model};
@@ -18,6 +19,10 @@ use scale_model::{
     BatchProblem, Budget, Container, Decision, FunctionId, Latency, NodeId, Placement, Proof, Request,
     RequestId, Slo, Solution, SolveError, Solver, Stop, evaluate, latency, violations,
 };
+
+use crate::bounds::backend;
+use crate::progress::{Progress, Told, Watch};
+use crate::raw::{Listener, solve};
 
 /// How a batch becomes a mixed-integer program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +35,7 @@ pub enum Formulation {
 
 /// Solves a batch by branch and bound, and proves the answer.
 ///
-/// Of the [`Budget`] it knows the nodes, the gap and the time; `evaluations` does not bind. `cancel` is seen before the
-/// search starts, by [`Formulation::Compact`] during it too.
+/// Of the [`Budget`] it knows the nodes, the gap, the time and `cancel`; `evaluations` does not bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Milp {
     /// The program to solve.
@@ -42,12 +46,30 @@ pub struct Milp {
 
 impl Solver for Milp {
     fn solve(&mut self, problem: &BatchProblem<'_>, budget: &Budget) -> Result<Solution, SolveError> {
+        self.solve_telling(problem, budget, &mut |_| ControlFlow::Continue(()))
+    }
+}
+
+impl Milp {
+    /// [`Solver::solve`], and `told` hears how far it is: of each better placement and bound, and about ten times a
+    /// second between. `Break` cancels the solve: what it has then is the answer, with [`Stop::Cancelled`].
+    ///
+    /// A panic of `told` ends the solve and goes on from here.
+    ///
+    /// # Errors
+    /// See [`SolveError`].
+    pub fn solve_telling(
+        &self,
+        problem: &BatchProblem<'_>,
+        budget: &Budget,
+        told: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Solution, SolveError> {
         if budget.cancelled() {
             return Err(SolveError::NothingFound);
         }
         match self.formulation {
-            Formulation::Paper => solve_paper(problem, budget, self.random_seed),
-            Formulation::Compact => crate::compact::solve(problem, budget, self.random_seed),
+            Formulation::Paper => solve_paper(problem, budget, self.random_seed, told),
+            Formulation::Compact => crate::compact::solve(problem, budget, self.random_seed, told),
         }
     }
 }
@@ -56,6 +78,7 @@ fn solve_paper(
     problem: &BatchProblem<'_>,
     budget: &Budget,
     random_seed: u32,
+    told: &mut Told<'_>,
 ) -> Result<Solution, SolveError> {
     // HiGHS calls a model without columns empty, not optimal.
     if problem.requests.is_empty() {
@@ -81,12 +104,16 @@ fn solve_paper(
     // From here on with `highs`: good_lp keeps the bound and the status to itself.
     let mut model = program.try_into_inner().map_err(|error| SolveError::Backend(error.to_string()))?;
     set_options(&mut model, budget, random_seed)?;
-    let solved = model.try_solve().map_err(|status| SolveError::Backend(format!("HiGHS: {status:?}")))?;
+    let watch = Watch::new(told, f64::INFINITY);
+    watch.limit.set(f64::INFINITY);
+    let listener = Listener { cancel: budget.cancel.clone(), watch: Some(&watch) };
+    let solved = solve(model, &listener).map_err(backend)?;
 
     let stop = match solved.status() {
         HighsModelStatus::Optimal if solved.mip_gap() > 0.0 && budget.relative_gap > 0.0 => Stop::Gap,
         HighsModelStatus::Optimal => Stop::Finished,
         HighsModelStatus::ReachedTimeLimit => Stop::Time,
+        HighsModelStatus::ReachedInterrupt => Stop::Cancelled,
         // The answer of HiGHS to `mip_max_nodes`; nothing limits the solutions.
         HighsModelStatus::ReachedSolutionLimit => Stop::Nodes,
         // All columns are bounded, so "unbounded or infeasible" can only be the latter.

@@ -10,18 +10,28 @@ use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use highs::{Model, SolvedModel};
 use highs_sys as ffi;
 use highs_sys::HighsInt;
 
 use crate::highs::{ColumnValue, HighsOptions, Incumbent, MilpError, ModelStatus};
+use crate::progress::Watch;
 
 /// An instance of HiGHS, freed at the end.
 ///
 /// A raw pointer is neither `Send` nor `Sync`, so an instance stays on its thread.
-pub(crate) struct Highs {
+pub(crate) struct Highs<'a> {
     pointer: NonNull<c_void>,
     /// What the callback looks at; kept here because HiGHS has its address.
-    cancel: Option<Arc<AtomicBool>>,
+    listener: Option<Box<Listener<'a>>>,
+}
+
+/// What HiGHS calls back to.
+pub(crate) struct Listener<'a> {
+    /// Ends the run soon after it becomes true.
+    pub(crate) cancel: Option<Arc<AtomicBool>>,
+    /// Hears how far the run is, and may end it.
+    pub(crate) watch: Option<&'a Watch<'a>>,
 }
 
 /// Columns of a program: costs, bounds 0 and `upper`, and the nonzeros column by column.
@@ -46,6 +56,11 @@ impl Columns {
         }
     }
 
+    /// Takes the costs out.
+    pub(crate) fn for_free(&mut self) {
+        self.cost.fill(0.0);
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.cost.len()
     }
@@ -63,19 +78,19 @@ pub(crate) struct Rows {
     pub(crate) upper: Vec<f64>,
 }
 
-impl Drop for Highs {
+impl Drop for Highs<'_> {
     fn drop(&mut self) {
         // SAFETY: the pointer comes from Highs_create, and nobody else has it.
         unsafe { ffi::Highs_destroy(self.pointer.as_ptr()) }
     }
 }
 
-impl Highs {
-    pub(crate) fn new() -> Result<Highs, MilpError> {
+impl<'a> Highs<'a> {
+    pub(crate) fn new() -> Result<Highs<'a>, MilpError> {
         // SAFETY: no precondition.
         let pointer = unsafe { ffi::Highs_create() };
         let pointer = NonNull::new(pointer).ok_or(MilpError::Failed { call: "Highs_create" })?;
-        Ok(Highs { pointer, cancel: None })
+        Ok(Highs { pointer, listener: None })
     }
 
     pub(crate) fn set(&mut self, options: &HighsOptions) -> Result<(), MilpError> {
@@ -128,20 +143,11 @@ impl Highs {
         accepted(status, name, value.to_string_lossy())
     }
 
-    /// Ends a run soon after `cancel` becomes true.
-    pub(crate) fn cancel_on(&mut self, cancel: Arc<AtomicBool>) -> Result<(), MilpError> {
-        let data = Arc::as_ptr(&cancel).cast_mut().cast::<c_void>();
-        self.cancel = Some(cancel);
-        // SAFETY: a live instance; the flag behind `data` lives as long as the instance, which holds it, and the
-        // callback only reads it.
-        let status = unsafe { ffi::Highs_setCallback(self.pointer.as_ptr(), Some(interrupt), data) };
-        done(status, "Highs_setCallback")?;
-        for kind in [ffi::kHighsCallbackMipInterrupt, ffi::kHighsCallbackSimplexInterrupt] {
-            // SAFETY: a live instance that has a callback.
-            let status = unsafe { ffi::Highs_startCallback(self.pointer.as_ptr(), kind) };
-            done(status, "Highs_startCallback")?;
-        }
-        Ok(())
+    /// Passes the log of HiGHS on to `tracing`, if anyone reads it there, and listens as the listener says.
+    pub(crate) fn listen(&mut self, listener: Listener<'a>) -> Result<(), MilpError> {
+        let listener = self.listener.insert(Box::new(listener));
+        // SAFETY: a live instance; the box lives as long as it, at the same place.
+        unsafe { listen(self.pointer.as_ptr(), listener) }
     }
 
     /// Takes a program: min cost, rows within their sides, columns between 0 and their upper bounds.
@@ -173,6 +179,19 @@ impl Highs {
             )
         };
         done(status, "Highs_passMip")
+    }
+
+    /// Where the simplex method starts: with these columns and the slacks of these rows, as many as there are rows.
+    pub(crate) fn start_with(&mut self, columns: &[bool], rows: &[bool]) -> Result<(), MilpError> {
+        self.expect_columns(columns.len())?;
+        let basic = |flags: &[bool], other: HighsInt| -> Vec<HighsInt> {
+            flags.iter().map(|&basic| if basic { ffi::kHighsBasisStatusBasic } else { other }).collect()
+        };
+        let columns = basic(columns, ffi::kHighsBasisStatusLower);
+        let rows = basic(rows, ffi::kHighsBasisStatusUpper);
+        // SAFETY: a live instance; one status for each column and each row.
+        let status = unsafe { ffi::Highs_setBasis(self.pointer.as_ptr(), columns.as_ptr(), rows.as_ptr()) };
+        done(status, "Highs_setBasis")
     }
 
     /// Adds columns to the program; the basis of the last run is kept.
@@ -282,6 +301,9 @@ impl Highs {
     pub(crate) fn run(&mut self) -> Result<(), MilpError> {
         // SAFETY: a live instance.
         let status = unsafe { ffi::Highs_run(self.pointer.as_ptr()) };
+        if let Some(watch) = self.listener.as_ref().and_then(|listener| listener.watch) {
+            watch.resume_panic();
+        }
         // A run that reaches a limit ends with a warning.
         if status == ffi::STATUS_ERROR { Err(MilpError::Failed { call: "Highs_run" }) } else { Ok(()) }
     }
@@ -348,17 +370,88 @@ fn done(status: HighsInt, call: &'static str) -> Result<(), MilpError> {
     if status == ffi::STATUS_OK { Ok(()) } else { Err(MilpError::Failed { call }) }
 }
 
-/// What HiGHS calls now and then during a run: passes the flag on.
-unsafe extern "C" fn interrupt(
-    _kind: c_int,
-    _message: *const c_char,
-    _out: *const ffi::HighsCallbackDataOut,
+/// Sets the callback.
+///
+/// # Safety
+/// `pointer` is a live instance, and the listener stays where it is until that has ended its last run.
+unsafe fn listen(pointer: *mut c_void, listener: &Listener<'_>) -> Result<(), MilpError> {
+    let log = tracing::enabled!(target: LOG, tracing::Level::DEBUG);
+    let mut kinds = Vec::new();
+    if log {
+        kinds.push(ffi::kHighsCallbackLogging);
+    }
+    if listener.cancel.is_some() || listener.watch.is_some() {
+        kinds.extend([ffi::kHighsCallbackMipInterrupt, ffi::kHighsCallbackSimplexInterrupt]);
+    }
+    if kinds.is_empty() {
+        return Ok(());
+    }
+    let data = std::ptr::from_ref(listener).cast_mut().cast::<c_void>();
+    // SAFETY: as this function demands; the callback only reads the listener.
+    done(unsafe { ffi::Highs_setCallback(pointer, Some(called), data) }, "Highs_setCallback")?;
+    for (name, key, value) in
+        [("log_to_console", c"log_to_console", false), ("output_flag", c"output_flag", log)]
+    {
+        // SAFETY: a live instance, and a string with its NUL that is only read during the call.
+        let status = unsafe { ffi::Highs_setBoolOptionValue(pointer, key.as_ptr(), HighsInt::from(value)) };
+        accepted(status, name, value)?;
+    }
+    for kind in kinds {
+        // SAFETY: a live instance that has a callback.
+        done(unsafe { ffi::Highs_startCallback(pointer, kind) }, "Highs_startCallback")?;
+    }
+    Ok(())
+}
+
+/// Solves a model of the crate `highs`, and listens meanwhile.
+pub(crate) fn solve(mut model: Model, listener: &Listener<'_>) -> Result<SolvedModel, MilpError> {
+    // SAFETY: a live instance; its only run is the one below, and the listener outlives this function.
+    unsafe { listen(model.as_mut_ptr(), listener) }?;
+    let solved = model.try_solve();
+    if let Some(watch) = listener.watch {
+        watch.resume_panic();
+    }
+    solved.map_err(|_| MilpError::Failed { call: "Highs_run" })
+}
+
+/// The target of HiGHS's log in `tracing`.
+const LOG: &str = "scale_milp::highs::log";
+
+/// What HiGHS calls now and then during a run.
+unsafe extern "C" fn called(
+    kind: c_int,
+    message: *const c_char,
+    out: *const ffi::HighsCallbackDataOut,
     answer: *mut ffi::HighsCallbackDataIn,
     data: *mut c_void,
 ) {
-    // SAFETY: `cancel_on` passed the address of an AtomicBool that the running instance keeps alive.
-    let cancel = unsafe { &*data.cast_const().cast::<AtomicBool>() };
-    if cancel.load(Ordering::Relaxed) && !answer.is_null() {
+    if kind == ffi::kHighsCallbackLogging {
+        if !message.is_null() {
+            // SAFETY: not null, and a string with its NUL that lives during the call.
+            let text = unsafe { CStr::from_ptr(message) }.to_string_lossy();
+            for line in text.lines().filter(|line| !line.trim().is_empty()) {
+                tracing::debug!(target: LOG, "{}", line.trim_end());
+            }
+        }
+        return;
+    }
+    // SAFETY: `listen` passed the address of a listener that outlives the run.
+    let listener = unsafe { &*data.cast_const().cast::<Listener<'_>>() };
+    let mut stop = listener.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed));
+    if let Some(watch) = listener.watch {
+        stop |= if kind == ffi::kHighsCallbackMipInterrupt && !out.is_null() {
+            // SAFETY: not null, and HiGHS passes its own struct.
+            let out = unsafe { &*out };
+            watch.hear(
+                u64::try_from(out.mip_node_count).unwrap_or(0),
+                out.mip_primal_bound,
+                out.mip_dual_bound,
+            )
+        } else {
+            watch.tick()
+        };
+    }
+    if stop && !answer.is_null() {
         // SAFETY: not null, and HiGHS passes its own struct for the answer.
         unsafe { (*answer).user_interrupt = 1 };
     }

@@ -7,13 +7,13 @@
 //! Only placements without an excess are kept.
 
 use crate::batch::{Batch, UNLIMITED};
-use crate::bounds::Limits;
+use crate::bounds::{self, Limits, Prices};
 
 /// A solution: for each group a slot for each of its requests.
 pub(crate) type Slots = Vec<Vec<usize>>;
 
 /// The best solution found, and its cost.
-pub(crate) fn search(batch: &Batch, seed: u64, moves: u64, limits: &Limits) -> Slots {
+pub(crate) fn search(batch: &Batch, seed: u64, moves: u64, limits: &Limits<'_>) -> Slots {
     let mut search = Search::new(batch, seed);
     search.regret(&vec![false; search.group.len()]);
     search.descend();
@@ -24,9 +24,44 @@ pub(crate) fn search(batch: &Batch, seed: u64, moves: u64, limits: &Limits) -> S
     search.slots()
 }
 
-/// Completes a solution in which some requests have slots, the first of each group, and improves it.
-pub(crate) fn complete(batch: &Batch, some: &Slots, seed: u64, moves: u64, limits: &Limits) -> Slots {
+/// The first solution of a large batch, in little time: the LP is the better guide there.
+pub(crate) fn rush(batch: &Batch) -> Slots {
+    let mut search = Search::new(batch, 0);
+    let regret = |&g: &usize| {
+        let costs = |rank: usize| batch.cost(g, search.cheapest[g][rank.min(search.cheapest[g].len() - 1)]);
+        costs(1) - costs(0)
+    };
+    let mut order: Vec<(f64, usize)> = (0..batch.groups.len()).map(|g| (regret(&g), g)).collect();
+    order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut first = vec![0; batch.groups.len()];
+    for (unit, &g) in search.group.iter().enumerate().rev() {
+        first[g] = unit;
+    }
+    for (_, g) in order {
+        for unit in (first[g]..).take(batch.groups[g].members.len()) {
+            let slot = search.options(g).best;
+            search.place(unit, slot);
+        }
+    }
+    search.descend();
+    search.slots()
+}
+
+/// Completes a solution in which some requests have slots, the first of each group, and improves it; with prices of
+/// the room, moves go where they say.
+pub(crate) fn complete(
+    batch: &Batch,
+    some: &Slots,
+    prices: Option<&Prices>,
+    seed: u64,
+    moves: u64,
+    limits: &Limits<'_>,
+) -> Slots {
     let mut search = Search::new(batch, seed);
+    if let Some(prices) = prices {
+        (search.rank, search.anywhere) = (2.5, 12);
+        search.propose(|g| bounds::cheapest(batch, prices, g, LOOKED_AT, f64::INFINITY));
+    }
     let mut placed = vec![false; search.group.len()];
     let mut first = 0;
     for (slots, group) in some.iter().zip(&batch.groups) {
@@ -72,8 +107,16 @@ struct Search<'a> {
     group: Vec<usize>,
     /// The slot of each request.
     slot: Vec<usize>,
+    /// What each request costs there.
+    paid: Vec<f64>,
     /// Cheapest slots of each group, cheapest first, deferral last.
     cheapest: Vec<Vec<usize>>,
+    /// What a move tries, the best first: those of a group stand together, from `first` on.
+    proposals: Vec<u32>,
+    first: Vec<u32>,
+    /// The mean rank of what a move tries; one in so many tries anything.
+    rank: f64,
+    anywhere: usize,
     cores: Vec<i64>,
     memory: Vec<i64>,
     /// Idle containers left, at `j * nodes + v`.
@@ -124,9 +167,14 @@ impl<'a> Search<'a> {
             best_cost: f64::INFINITY,
             random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             batch,
+            paid: group.iter().map(|&g| batch.groups[g].defer).collect(),
             group,
             slot,
             cheapest,
+            proposals: Vec::new(),
+            first: Vec::new(),
+            rank: 4.0,
+            anywhere: 4,
         };
         search.cost = search.group.iter().map(|&g| batch.groups[g].defer).sum();
         search
@@ -154,12 +202,31 @@ impl<'a> Search<'a> {
 
     /// Moves a request, whatever the room.
     fn place(&mut self, unit: usize, slot: usize) {
+        let old = self.slot[unit];
+        self.shift(unit, slot);
+        self.enlist(unit, old);
+    }
+
+    /// Moves a request, but leaves the lists of who is on which node as they are.
+    fn shift(&mut self, unit: usize, slot: usize) {
         let (g, old) = (self.group[unit], self.slot[unit]);
         let deferral = self.batch.deferral();
-        self.cost += self.batch.cost(g, slot) - self.batch.cost(g, old);
+        let cost = self.batch.cost(g, slot);
+        self.cost += cost - self.paid[unit];
+        self.paid[unit] = cost;
         self.slot[unit] = slot;
         if old != deferral {
             self.take(g, old, 1);
+        }
+        if slot != deferral {
+            self.take(g, slot, -1);
+        }
+    }
+
+    /// Brings the lists up to date for a request that was in slot `old`.
+    fn enlist(&mut self, unit: usize, old: usize) {
+        let (slot, deferral) = (self.slot[unit], self.batch.deferral());
+        if old != deferral {
             let list = &mut self.on[old / 2];
             let place = self.place_on[unit];
             list.swap_remove(place);
@@ -168,7 +235,6 @@ impl<'a> Search<'a> {
             }
         }
         if slot != deferral {
-            self.take(g, slot, -1);
             self.place_on[unit] = self.on[slot / 2].len();
             self.on[slot / 2].push(unit);
         }
@@ -298,9 +364,17 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn anneal(&mut self, moves: u64, hot: f64, limits: &Limits) {
+    fn anneal(&mut self, moves: u64, hot: f64, limits: &Limits<'_>) {
         if self.group.is_empty() {
             return;
+        }
+        if self.proposals.is_empty() {
+            let mut cheapest = std::mem::take(&mut self.cheapest);
+            // Deferral stands at the end of each list and comes again.
+            cheapest.iter_mut().for_each(|list| list.truncate(list.len() - 1));
+            self.propose(|g| cheapest[g].clone());
+            cheapest.iter_mut().for_each(|list| list.push(self.batch.deferral()));
+            self.cheapest = cheapest;
         }
         let mean = self.cheapest.iter().enumerate().map(|(g, list)| self.batch.cost(g, list[0])).sum::<f64>()
             / self.cheapest.len() as f64;
@@ -318,7 +392,7 @@ impl<'a> Search<'a> {
                 let factor = if self.over > 0 { 1.03 } else { 0.98 };
                 weight = (weight * factor).clamp(1e-3 * mean, 1e3 * mean);
                 if step % (1 << 20) == (1 << 20) - 1 {
-                    self.cost = self.group.iter().zip(&self.slot).map(|(&g, &s)| self.batch.cost(g, s)).sum();
+                    self.cost = self.paid.iter().sum();
                 }
             }
             let before = self.cost + weight * self.excess;
@@ -338,35 +412,50 @@ impl<'a> Search<'a> {
                     }
                 }
             }
-            self.place(a, new_a);
+            self.shift(a, new_a);
             if let Some((b, _)) = other {
                 let target = self.exchange(b, old_a);
-                self.place(b, target);
+                self.shift(b, target);
             }
             let delta = self.cost + weight * self.excess - before;
             if delta <= 0.0 || self.random.unit() < (-delta / temperature).exp() {
+                self.enlist(a, old_a);
+                if let Some((b, old_b)) = other {
+                    self.enlist(b, old_b);
+                }
                 if self.over == 0 && self.cost < self.best_cost - 1e-9 {
                     self.keep();
                 }
             } else {
                 if let Some((b, old_b)) = other {
-                    self.place(b, old_b);
+                    self.shift(b, old_b);
                 }
-                self.place(a, old_a);
+                self.shift(a, old_a);
             }
+        }
+    }
+
+    /// Moves try these slots of each group, and deferral.
+    fn propose(&mut self, slots: impl Fn(usize) -> Vec<usize>) {
+        (self.proposals, self.first) = (Vec::new(), vec![0]);
+        for g in 0..self.batch.groups.len() {
+            self.proposals.extend(slots(g).into_iter().map(|slot| slot as u32));
+            self.proposals.push(self.batch.deferral() as u32);
+            self.first.push(self.proposals.len() as u32);
         }
     }
 
     /// A slot for a request: mostly one of the cheapest.
     fn proposal(&mut self, unit: usize) -> usize {
-        let list = &self.cheapest[self.group[unit]];
-        let rank = if self.random.below(4) == 0 {
+        let g = self.group[unit];
+        let list = &self.proposals[self.first[g] as usize..self.first[g + 1] as usize];
+        let rank = if self.random.below(self.anywhere) == 0 {
             self.random.below(list.len())
         } else {
-            let rank = (-4.0 * (1.0 - self.random.unit()).ln()) as usize;
+            let rank = (-self.rank * (1.0 - self.random.unit()).ln()) as usize;
             rank.min(list.len() - 1)
         };
-        list[rank]
+        list[rank] as usize
     }
 
     /// Where the other request of an exchange goes: to the place that was left, or to one of its own.
