@@ -272,7 +272,7 @@ fn what_is_not_timed_is_timed_after_the_merge() {
     cell.timing.machine = "Another, 64 cores, linux".into();
     record::save(&place.path("merged"), &cell).expect("saved");
     let said = place.does(&["merge", "mixed", "merged"]);
-    assert!(said.contains("several kinds of machine (Another, 64 cores, linux; "), "{said}");
+    assert!(said.contains("of several kinds of machine (") && said.contains("Another, 64 cores"), "{said}");
 }
 
 /// Whatever does not belong together is refused with its place, and nothing is written.
