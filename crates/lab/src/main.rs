@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use scale_lab::experiment::{Experiment, Figure};
-use scale_lab::reproduce::{self, Reproduce};
+use scale_lab::experiment::Experiment;
+use scale_lab::reproduce::{self, Reproduce, Set};
 use scale_lab::roster::{self, Algorithm, ROSTER};
 use scale_lab::scenario::Built;
 use scale_lab::{datasets, measure, record};
@@ -31,7 +31,7 @@ struct Cli {
 enum Command {
     /// Lists the algorithms and the built-in experiments.
     List,
-    /// Measures, draws and reports the built-in experiments: the paper's five figures.
+    /// Measures, draws and reports the built-in experiments: the paper's five figures and those beyond.
     Reproduce(ReproduceArgs),
     /// Plays an experiment and writes its records; goes on where it was killed.
     Measure(ExperimentArgs),
@@ -67,11 +67,14 @@ enum Command {
 
 #[derive(Args)]
 struct ReproduceArgs {
-    /// Only these figures: map, cdf, percentiles, violations, decision-time, or fig1 to fig5.
-    figures: Vec<Figure>,
+    /// Only these figures and experiments, such as fig6, cdf or load.
+    wanted: Vec<String>,
     /// A short version on embedded data.
     #[arg(long)]
     quick: bool,
+    /// What takes hours too: every experiment.
+    #[arg(long, conflicts_with = "quick")]
+    full: bool,
     /// Where records, figures and reports go.
     #[arg(long, default_value = "target/reproduce")]
     out: PathBuf,
@@ -234,20 +237,20 @@ fn message(error: &anyhow::Error) -> String {
 fn run(command: Command) -> Result<ExitCode> {
     let done = match command {
         Command::List => list(),
-        Command::Reproduce(ReproduceArgs { figures, quick, out, golden, threads }) => {
-            let figures = if figures.is_empty() { Figure::ALL.to_vec() } else { figures };
-            reproduce::reproduce(&Reproduce { figures, quick, out: out.clone(), threads: threads.count() })?;
+        Command::Reproduce(ReproduceArgs { wanted, quick, full, out, golden, threads }) => {
+            let set = match (quick, full) {
+                (true, _) => Set::Quick,
+                (_, true) => Set::Full,
+                _ => Set::Default,
+            };
+            reproduce::reproduce(&Reproduce { wanted, set, out: out.clone(), threads: threads.count() })?;
             golden.map_or(Ok(()), |golden| compare(&golden, &out, Some(1e-9)))
         }
         Command::Measure(ExperimentArgs { experiment: name, out, threads }) => {
             let experiment = load(&name)?;
-            let measured = || measure::measure(&experiment, &experiment.build()?, &out, threads.count());
-            let records = measured().with_context(|| name.clone())?;
-            println!(
-                "{} cells below {}",
-                records.cells.len(),
-                out.join("records").join(&experiment.name).display()
-            );
+            let measured =
+                reproduce::measure(&experiment, &out, threads.count()).with_context(|| name.clone())?;
+            println!("{} below {}", measured.text(), out.join("records").join(&experiment.name).display());
             Ok(())
         }
         Command::Draw(ExperimentArgs { experiment, out, .. }) => {

@@ -385,15 +385,15 @@ impl Played {
 }
 
 /// What this program was built from.
-struct Build {
-    revision: String,
-    toolchain: String,
+pub(crate) struct Build {
+    pub(crate) revision: String,
+    pub(crate) toolchain: String,
     /// SHA-256 of the program itself: records of another build are measured again, even if nothing was committed.
     program: String,
 }
 
 impl Build {
-    fn of_this_program() -> Result<Build> {
+    pub(crate) fn of_this_program() -> Result<Build> {
         let program = std::env::current_exe().context("the path of this program")?;
         let bytes = std::fs::read(&program).with_context(|| format!("{}", program.display()))?;
         let digest = Sha256::digest(&bytes);
@@ -410,14 +410,15 @@ impl Build {
 }
 
 /// Removes the cells that another build of this program recorded, and says so.
-fn forget_other_builds(out: &Path, experiment: &Experiment, build: &Build) -> Result<()> {
+pub(crate) fn forget_other_builds(out: &Path, experiment: &Experiment, build: &Build) -> Result<()> {
     let folder = out.join("records").join(&experiment.name);
     let stamp = folder.join("build.sha256");
-    let cells = folder.join("cells");
     let found = std::fs::read_to_string(&stamp).unwrap_or_default();
-    if found.trim() != build.program && cells.exists() {
-        tracing::info!("{}: recorded by another build of this program: measuring again", cells.display());
-        std::fs::remove_dir_all(&cells).with_context(|| format!("{}", cells.display()))?;
+    for old in ["cells", "batches"].map(|name| folder.join(name)) {
+        if found.trim() != build.program && old.exists() {
+            tracing::info!("{}: recorded by another build of this program: measuring again", old.display());
+            std::fs::remove_dir_all(&old).with_context(|| format!("{}", old.display()))?;
+        }
     }
     std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
     std::fs::write(&stamp, format!("{}\n", build.program)).with_context(|| format!("{}", stamp.display()))
