@@ -23,8 +23,10 @@ const HELP: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  reproduce [figure...] [--quick]  Run the experiments and draw the figures into target/reproduce.
-                                   No figure named: all of them. --quick: small runs, for a first look.
+  reproduce [name...] [--quick | --full]
+                                   Run the experiments and draw the figures into target/reproduce: all that two cores do
+                                   in half an hour, or only what is named, such as fig6, cdf or load.
+                                   --quick: small runs, for a first look. --full: every experiment.
   test [-- args...]                Run all tests and count them. The args go to the test programs.
   bench [args...]                  Run the benchmarks. The args go to `cargo bench`.
   ci                               Everything that must pass before a change lands.
@@ -41,7 +43,7 @@ Paths in args are relative to the workspace root.";
 /// What the user asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Invocation {
-    Reproduce { quick: bool, figures: Vec<String> },
+    Reproduce { flags: Vec<String>, names: Vec<String> },
     Test { arguments: Vec<String> },
     Bench { arguments: Vec<String> },
     Ci,
@@ -89,11 +91,11 @@ fn parse(arguments: &[String]) -> Result<Invocation, String> {
     };
     match command.as_str() {
         "reproduce" => {
-            let (flags, figures): (Vec<_>, Vec<_>) =
+            let (flags, names): (Vec<_>, Vec<_>) =
                 rest.iter().cloned().partition(|argument| argument.starts_with('-'));
-            match flags.iter().find(|flag| *flag != "--quick") {
+            match flags.iter().find(|flag| !["--quick", "--full"].contains(&flag.as_str())) {
                 Some(unknown) => Err(format!("`reproduce` has no flag `{unknown}`")),
-                None => Ok(Invocation::Reproduce { quick: !flags.is_empty(), figures }),
+                None => Ok(Invocation::Reproduce { flags, names }),
             }
         }
         "test" => match rest.split_first() {
@@ -123,7 +125,7 @@ fn perform(invocation: Invocation) -> Result<()> {
     }
     let workspace = Workspace::prepare()?;
     match invocation {
-        Invocation::Reproduce { quick, figures } => reproduce(&workspace, quick, &figures),
+        Invocation::Reproduce { flags, names } => reproduce(&workspace, &flags, &names),
         Invocation::Test { arguments } => {
             let counts = workspace.test(&arguments)?;
             say(counts);
@@ -144,13 +146,10 @@ fn perform(invocation: Invocation) -> Result<()> {
 }
 
 /// The figures go below the workspace, where the README says they are, wherever cargo builds.
-fn reproduce(workspace: &Workspace, quick: bool, figures: &[String]) -> Result<()> {
+fn reproduce(workspace: &Workspace, flags: &[String], names: &[String]) -> Result<()> {
     let mut command = workspace.scale(&["reproduce"]);
     command.arg("--out").arg(workspace.root().join("target/reproduce"));
-    if quick {
-        command.arg("--quick");
-    }
-    workspace.run("reproduce", command.args(figures))
+    workspace.run("reproduce", command.args(flags).args(names))
 }
 
 fn bench(workspace: &Workspace, arguments: &[String]) -> Result<()> {
@@ -270,12 +269,11 @@ mod tests {
     #[test]
     fn command_lines_that_mean_something() {
         let check = |line: &str, expected| assert_eq!(parse(&strings(line)), Ok(expected), "{line}");
-        check("reproduce", Invocation::Reproduce { quick: false, figures: vec![] });
-        check("reproduce --quick", Invocation::Reproduce { quick: true, figures: vec![] });
-        check(
-            "reproduce cdf --quick map",
-            Invocation::Reproduce { quick: true, figures: strings("cdf map") },
-        );
+        let reproduce = |flags, names| Invocation::Reproduce { flags: strings(flags), names: strings(names) };
+        check("reproduce", reproduce("", ""));
+        check("reproduce --quick", reproduce("--quick", ""));
+        check("reproduce cdf --quick map", reproduce("--quick", "cdf map"));
+        check("reproduce --full load", reproduce("--full", "load"));
         check("test", Invocation::Test { arguments: vec![] });
         check("test --", Invocation::Test { arguments: vec![] });
         check("test -- --nocapture cold", Invocation::Test { arguments: strings("--nocapture cold") });

@@ -2,20 +2,32 @@
 //!
 //! They never simulate, and they know no algorithm: label, colour and mark come with the data ([`Style`]), so that an
 //! algorithm looks the same everywhere. Reading order: [`Series`] and [`series`], then one function a figure: [`map`],
-//! [`cdf`], [`percentiles`], [`violations`], [`decision_time`]. A new figure is a file in `draw/` that fills a scene.
+//! [`cdf`], [`percentiles`], [`violations`], [`decision_time`], [`parts`], [`pareto`]; then charts of anything: [`lines`],
+//! [`bars`], [`boxes`], [`tornado`]. A new figure is a file in `draw/` that fills a scene.
 
 mod axis;
 mod bars;
+mod boxes;
 mod distribution;
+mod legend;
+mod lines;
 mod marker;
 mod nodes;
+mod scatter;
 mod scene;
+mod stack;
 mod text;
 mod time;
+mod tornado;
 
+pub use bars::{BarChart, BarRow};
+pub(crate) use boxes::percent;
+pub use boxes::{BoxChart, BoxRow};
+pub use lines::{Line, LineChart, Panel, Scale};
 pub use scene::Rgb;
 pub(crate) use scene::escape;
 pub(crate) use time::duration;
+pub use tornado::{TornadoChart, TornadoRow};
 
 use crate::record::{Cell, Records};
 use crate::stats::{Cdf, Estimate, LEVEL, RESAMPLES, bootstrap_mean_ci};
@@ -57,6 +69,8 @@ pub struct Series {
     pub latency_ms_p99: Option<Estimate>,
     /// SLO violation rate in `[0, 1]`, over seeds.
     pub slo_violation_rate: Option<Estimate>,
+    /// Its parts, over seeds: cold start, computation, communication, waiting.
+    pub parts_ms: Option<[f64; 4]>,
     /// Mean decision time, over seeds.
     pub decision_us_mean: Option<Estimate>,
     /// Median decision time, over seeds.
@@ -81,12 +95,22 @@ pub fn series(records: &Records, sweep: &str, styles: &[Style]) -> Vec<Series> {
             latency_ms_p50: estimate(&|cell| cell.row.latency_ms_p50),
             latency_ms_p99: estimate(&|cell| cell.row.latency_ms_p99),
             slo_violation_rate: estimate(&|cell| cell.row.slo_violation_rate),
+            parts_ms: parts_of(&estimate),
             decision_us_mean: estimate(&|cell| cell.timing.decision_us_mean),
             decision_us_p50: estimate(&|cell| cell.timing.decision_us_p50),
             decision_us_p99: estimate(&|cell| cell.timing.decision_us_p99),
         })
     };
     styles.iter().filter_map(of).collect()
+}
+
+fn parts_of(estimate: &dyn Fn(&dyn Fn(&Cell) -> Option<f64>) -> Option<Estimate>) -> Option<[f64; 4]> {
+    Some([
+        estimate(&|cell| cell.row.cold_ms_mean)?.mean,
+        estimate(&|cell| cell.row.comp_ms_mean)?.mean,
+        estimate(&|cell| cell.row.comm_ms_mean)?.mean,
+        estimate(&|cell| cell.row.wait_ms_mean)?.mean,
+    ])
 }
 
 /// The mean of a value over seeds, with the interval that all tables and figures show.
@@ -128,11 +152,11 @@ pub struct MapNode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// File name without its ending, such as `figure-2-latency-cdf`.
-    pub name: &'static str,
+    pub name: String,
     /// Its title.
     pub title: String,
     /// How to read it, in a sentence or two.
-    pub reading: &'static str,
+    pub reading: String,
     /// What it shows, in words with the main numbers, for those who cannot see it.
     pub alt: String,
     scene: Scene,
@@ -159,7 +183,7 @@ pub enum DrawError {
     #[error("figure `{figure}` needs at least one {what}, there is none")]
     Empty {
         /// Name of the figure.
-        figure: &'static str,
+        figure: String,
         /// What it is made of.
         what: &'static str,
     },
@@ -167,7 +191,7 @@ pub enum DrawError {
 
 impl Figure {
     /// Its number, which is the second word of its name.
-    pub fn number(&self) -> &'static str {
+    pub fn number(&self) -> &str {
         self.name.split('-').nth(1).unwrap_or_default()
     }
 
@@ -213,6 +237,56 @@ pub fn violations(series: &[Series], caption: &Caption) -> Result<Figure, DrawEr
 /// Figure 5: the decision time a request, on a logarithmic axis.
 pub fn decision_time(series: &[Series], caption: &Caption) -> Result<Figure, DrawError> {
     time::figure(series, caption)
+}
+
+/// Figure 10: what the mean latency is made of.
+pub fn parts(series: &[Series], caption: &Caption) -> Result<Figure, DrawError> {
+    stack::figure(series, caption)
+}
+
+/// Mean latency against decision time; `name` is that of its files.
+pub fn pareto(name: String, series: &[Series], caption: &Caption) -> Result<Figure, DrawError> {
+    scatter::figure(name, series, caption)
+}
+
+/// Lines with bands over a number.
+///
+/// ```
+/// # use scale_lab::draw::{Caption, Line, LineChart, PALETTE, Panel, Scale, Style, lines};
+/// # use scale_lab::stats::{Estimate, Interval};
+/// let estimate = |mean| Estimate { mean, n: 5, interval: Some(Interval { low: mean - 9.0, high: mean + 9.0 }) };
+/// let style = Style { algorithm: "ppo".into(), label: "PPO".into(), color: PALETTE[0], mark: 0 };
+/// let line = Line { style, points: vec![(1e4, estimate(300.0)), (1e5, estimate(220.0)), (1e6, estimate(190.0))] };
+/// let chart = LineChart {
+///     name: "figure-7-learning".into(),
+///     title: "Learning curves".into(),
+///     reading: "Lower is better.".into(),
+///     x_axis: "decisions seen in training".into(),
+///     x_logarithmic: true,
+///     panels: vec![Panel { axis: "mean latency (ms)".into(), scale: Scale::Linear, lines: vec![line] }],
+///     notes: Vec::new(),
+/// };
+/// let caption = Caption { experiment: "learning".into(), data: "embedded".into() };
+/// assert!(lines(&chart, &caption)?.svg()?.contains("Learning curves"));
+/// # Ok::<(), scale_lab::draw::DrawError>(())
+/// ```
+pub fn lines(chart: &LineChart, caption: &Caption) -> Result<Figure, DrawError> {
+    lines::figure(chart, caption)
+}
+
+/// Horizontal bars with intervals.
+pub fn bars(chart: &BarChart, caption: &Caption) -> Result<Figure, DrawError> {
+    bars::figure(chart, caption)
+}
+
+/// Distributions by row on a logarithmic axis.
+pub fn boxes(chart: &BoxChart, caption: &Caption) -> Result<Figure, DrawError> {
+    boxes::figure(chart, caption)
+}
+
+/// How far a value moves when choices are halved and doubled.
+pub fn tornado(chart: &TornadoChart, caption: &Caption) -> Result<Figure, DrawError> {
+    tornado::figure(chart, caption)
 }
 
 /// Colours that stay apart for colour-blind readers and in print: Okabe and Ito's eight, their yellow darkened for white

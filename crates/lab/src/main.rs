@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rayon::prelude::*;
-use scale_lab::experiment::{Experiment, Figure};
+use scale_lab::experiment::Experiment;
 use scale_lab::measure::{Shard, Share};
 use scale_lab::merge::Merged;
-use scale_lab::reproduce::{self, Reproduce};
+use scale_lab::reproduce::{self, Reproduce, Set};
 use scale_lab::roster::{self, Algorithm, ROSTER};
 use scale_lab::scenario::Built;
 use scale_lab::train::{self, Agents, School, Tables};
@@ -35,7 +35,7 @@ struct Cli {
 enum Command {
     /// Lists the algorithms and the built-in experiments.
     List,
-    /// Measures, draws and reports the built-in experiments: the paper's five figures.
+    /// Measures, draws and reports the built-in experiments: the paper's five figures and those beyond.
     Reproduce(ReproduceArgs),
     /// Plays an experiment and writes its records; goes on where it was killed.
     Measure {
@@ -96,11 +96,14 @@ enum Command {
 
 #[derive(Args)]
 struct ReproduceArgs {
-    /// Only these figures: map, cdf, percentiles, violations, decision-time, or fig1 to fig5.
-    figures: Vec<Figure>,
+    /// Only these figures and experiments, such as fig6, cdf or load.
+    wanted: Vec<String>,
     /// A short version on embedded data.
     #[arg(long)]
     quick: bool,
+    /// What takes hours too: every experiment.
+    #[arg(long, conflicts_with = "quick")]
+    full: bool,
     /// Where records, figures and reports go.
     #[arg(long, default_value = "target/reproduce")]
     out: PathBuf,
@@ -349,24 +352,21 @@ fn message(error: &anyhow::Error) -> String {
 fn run(command: Command) -> Result<ExitCode> {
     let done = match command {
         Command::List => list(),
-        Command::Reproduce(ReproduceArgs { figures, quick, out, golden, threads, share }) => {
-            let figures = if figures.is_empty() { Figure::ALL.to_vec() } else { figures };
+        Command::Reproduce(ReproduceArgs { wanted, quick, full, out, golden, threads, share }) => {
+            let set = match (quick, full) {
+                (true, _) => Set::Quick,
+                (_, true) => Set::Full,
+                _ => Set::Default,
+            };
             let (threads, share) = (threads.count(), share.share());
-            reproduce::reproduce(&Reproduce { figures, quick, out: out.clone(), threads, share })?;
+            reproduce::reproduce(&Reproduce { wanted, set, out: out.clone(), threads, share })?;
             golden.map_or(Ok(()), |golden| compare(&golden, &out, Some(1e-9)))
         }
         Command::Measure { experiment: ExperimentArgs { experiment: name, out, threads }, share } => {
             let experiment = load(&name)?;
-            let measured = || {
-                let (points, share) = (experiment.build()?, share.share());
-                measure::measure_share(&experiment, &points, &out, threads.count(), share)
-            };
-            let records = measured().with_context(|| name.clone())?;
-            println!(
-                "{} cells below {}",
-                records.cells.len(),
-                out.join("records").join(&experiment.name).display()
-            );
+            let measured = reproduce::measure(&experiment, &out, threads.count(), share.share())
+                .with_context(|| name.clone())?;
+            println!("{} below {}", measured.text(), out.join("records").join(&experiment.name).display());
             Ok(())
         }
         Command::Merge { out, inputs } => merge(&out, &inputs),

@@ -484,15 +484,15 @@ impl Played {
 }
 
 /// What this program was built from.
-struct Build {
-    revision: String,
-    toolchain: String,
+pub(crate) struct Build {
+    pub(crate) revision: String,
+    pub(crate) toolchain: String,
     /// SHA-256 of the program itself: records of another build are measured again, even if nothing was committed.
     program: String,
 }
 
 impl Build {
-    fn of_this_program() -> Result<Build> {
+    pub(crate) fn of_this_program() -> Result<Build> {
         let program = std::env::current_exe().context("the path of this program")?;
         let bytes = std::fs::read(&program).with_context(|| format!("{}", program.display()))?;
         let digest = Sha256::digest(&bytes);
@@ -511,18 +511,27 @@ impl Build {
 /// Makes the folder of an experiment's records that of this build and of this plan. What another build recorded there is
 /// removed, and this is said; a shard refuses instead, because others may be writing.
 fn claim(out: &Path, experiment: &Experiment, build: &Build, plan: &[Key], share: Share) -> Result<()> {
-    let cells = record::folder(out, &experiment.name).join("cells");
-    if cells.exists() {
-        if share.shard.is_some() {
-            return check_claim(out, experiment, build, plan);
-        }
-        if record::read_stamp(out, &experiment.name)? != build.program {
-            tracing::info!("{}: recorded by another build of this program: measuring again", cells.display());
-            std::fs::remove_dir_all(&cells).with_context(|| format!("{}", cells.display()))?;
+    if record::folder(out, &experiment.name).join("cells").exists() && share.shard.is_some() {
+        return check_claim(out, experiment, build, plan);
+    }
+    forget_other_builds(out, experiment, build)?;
+    // Before the first cell, so that where there are cells there are these.
+    Ok(record::write_plan(out, &experiment.name, plan)?)
+}
+
+/// Removes the cells and batches that another build of this program recorded, and says so.
+///
+/// # Errors
+/// If they cannot be removed, or the stamp cannot be read or written.
+pub(crate) fn forget_other_builds(out: &Path, experiment: &Experiment, build: &Build) -> Result<()> {
+    let folder = record::folder(out, &experiment.name);
+    for old in ["cells", "batches"].map(|name| folder.join(name)) {
+        if old.exists() && record::read_stamp(out, &experiment.name)? != build.program {
+            tracing::info!("{}: recorded by another build of this program: measuring again", old.display());
+            std::fs::remove_dir_all(&old).with_context(|| format!("{}", old.display()))?;
         }
     }
-    // Before the first cell, so that where there are cells there are these.
-    record::write_plan(out, &experiment.name, plan)?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
     record::write_stamp(out, &experiment.name, &build.program)?;
     Ok(())
 }

@@ -1,13 +1,17 @@
 //! The report: what was asked, what came out, how sure it is, and how it compares with the paper.
 //!
 //! It computes no latency and draws no figure: it puts [`Records`] and [`Figure`]s on one page, as Markdown and as a
-//! self-contained HTML file. Reading order: [`ReportInput`], [`render`], [`Report::write`], then [`paper`].
+//! self-contained HTML file, with every table as CSV and LaTeX beside it. Each block opens with its question and ends with
+//! an answer made from the numbers. Reading order: [`ReportInput`], [`render`], [`Report::write`], then [`paper`].
 
+mod answer;
 mod page;
 pub mod paper;
-mod summary;
+mod tables;
 
+use crate::batches::BatchRecords;
 use crate::draw::{BOOTSTRAP_SEED, DrawError, Figure, Style, duration, over_seeds};
+use crate::experiment::Sweep;
 use crate::record::{Cell, RecordError, Records, write_atomically};
 use crate::stats::{Estimate, LEVEL, RESAMPLES, paired_difference};
 use page::{Piece, Table, Value};
@@ -29,8 +33,9 @@ pub struct ReportInput {
     pub blocks: Vec<Block>,
     /// All algorithms of the roster, in its order: rows of tables follow it.
     pub styles: Vec<Style>,
-    /// The algorithm that all others are compared with, by roster name: `greedy-latency`.
-    pub yardstick: String,
+    /// The algorithms that all others are compared with, by roster name. The first, `greedy-latency`, is the one that
+    /// answers speak of.
+    pub yardsticks: Vec<String>,
     /// Remarks at the end.
     pub notes: Vec<String>,
 }
@@ -42,6 +47,8 @@ pub struct Block {
     pub experiment: String,
     /// The question that it answers.
     pub question: String,
+    /// What it has measured, and so which tables and which answer it gets.
+    pub subject: Subject,
     /// Where its data comes from.
     pub data: Vec<String>,
     /// The commands that make it again.
@@ -54,6 +61,26 @@ pub struct Block {
     pub figure_folder: String,
     /// Whether its results stand beside the paper's, at its first sweep point.
     pub compare_with_paper: bool,
+}
+
+/// What an experiment has measured.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// Whole runs of one scenario.
+    Runs,
+    /// The same, to weigh quality against decision time.
+    Tradeoff,
+    /// Whole runs over the values of sweeps.
+    Sweeps(Vec<Sweep>),
+    /// Ratios of the other algorithms to the first, while sweeps change one choice after the other.
+    Ratios {
+        /// Roster names.
+        algorithms: Vec<String>,
+        /// The choices.
+        sweeps: Vec<Sweep>,
+    },
+    /// Single batches and their optimum.
+    Batches(BatchRecords),
 }
 
 /// One parameter of a scenario.
@@ -74,6 +101,8 @@ pub struct Report {
     pub markdown: String,
     /// As a self-contained HTML page.
     pub html: String,
+    /// Each table, as (file name, content): CSV with a column for each end of an interval, and LaTeX for `booktabs`.
+    pub tables: Vec<(String, String)>,
 }
 
 /// Why there is no report.
@@ -88,12 +117,18 @@ pub enum ReportError {
 }
 
 impl Report {
-    /// Writes `report.md` and `report.html` into `folder`, and returns their paths.
-    pub fn write(&self, folder: &Path) -> Result<[PathBuf; 2], ReportError> {
-        let [markdown, html] = ["report.md", "report.html"].map(|name| folder.join(name));
-        write_atomically(&markdown, self.markdown.as_bytes())?;
-        write_atomically(&html, self.html.as_bytes())?;
-        Ok([markdown, html])
+    /// Writes `report.md` and `report.html` into `folder` and the tables into `tables` there, and returns the paths of the
+    /// report.
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
+        for (name, content) in &self.tables {
+            write_atomically(&folder.join("tables").join(name), content.as_bytes())?;
+        }
+        let pages = [("report.md", &self.markdown), ("report.html", &self.html)];
+        let paths = pages.map(|(name, content)| {
+            let path = folder.join(name);
+            write_atomically(&path, content.as_bytes()).map(|()| path)
+        });
+        Ok(paths.into_iter().collect::<Result<_, _>>()?)
     }
 }
 
@@ -101,15 +136,24 @@ impl Report {
 pub fn render(input: &ReportInput, records: &Records) -> Result<Report, ReportError> {
     let mut pieces = vec![Piece::Heading(1, input.title.clone())];
     pieces.extend(input.introduction.iter().cloned().map(Piece::Paragraph));
-    let summary: Vec<String> =
-        input.blocks.iter().filter_map(|block| summary::of(input, block, records)).collect();
-    if !summary.is_empty() {
+    let records: Vec<Records> =
+        input.blocks.iter().map(|block| records.of_experiment(&block.experiment)).collect();
+    let blocks = || input.blocks.iter().zip(&records);
+    let answers: Vec<Option<String>> =
+        blocks().map(|(block, records)| answer::of(input, block, records)).collect();
+    let summary = || input.blocks.iter().zip(&answers).filter_map(|(b, a)| a.as_ref().map(|a| (b, a)));
+    if summary().next().is_some() {
         pieces.push(Piece::Heading(2, "Summary".to_string()));
-        pieces.extend(summary.into_iter().map(Piece::Paragraph));
-        pieces.push(Piece::Paragraph("Brackets hold 95 % intervals of the mean over seeds.".to_string()));
+        pieces.extend(summary().map(|(block, answer)| {
+            Piece::Paragraph(format!("{} ({}) {answer}", block.question, block.experiment))
+        }));
+        pieces.push(Piece::Paragraph(
+            "Brackets hold 95 % intervals, of a mean over seeds unless another quantity is named."
+                .to_string(),
+        ));
     }
-    for block in &input.blocks {
-        block_pieces(&mut pieces, input, block, &records.of_experiment(&block.experiment));
+    for ((block, records), answer) in blocks().zip(&answers) {
+        block_pieces(&mut pieces, input, block, records, answer.as_deref());
     }
     if !input.notes.is_empty() {
         pieces.push(Piece::Heading(2, "Notes".to_string()));
@@ -117,7 +161,21 @@ pub fn render(input: &ReportInput, records: &Records) -> Result<Report, ReportEr
     }
     pieces.push(Piece::Heading(2, "How to read the numbers".to_string()));
     pieces.push(Piece::List(READING.map(str::to_string).to_vec()));
-    Ok(Report { markdown: page::markdown(&pieces), html: page::html(&input.title, &pieces)? })
+    let tables = pieces.iter().filter_map(|piece| match piece {
+        Piece::Table(table) => Some(table),
+        _ => None,
+    });
+    let tables = tables.flat_map(|table| {
+        [
+            (format!("{}.csv", table.name), page::csv(table)),
+            (format!("{}.tex", table.name), page::latex(table)),
+        ]
+    });
+    Ok(Report {
+        markdown: page::markdown(&pieces),
+        html: page::html(&input.title, &pieces)?,
+        tables: tables.collect(),
+    })
 }
 
 const READING: [&str; 7] = [
@@ -137,7 +195,13 @@ const READING: [&str; 7] = [
      revision.",
 ];
 
-fn block_pieces(pieces: &mut Vec<Piece>, input: &ReportInput, block: &Block, records: &Records) {
+fn block_pieces(
+    pieces: &mut Vec<Piece>,
+    input: &ReportInput,
+    block: &Block,
+    records: &Records,
+    answer: Option<&str>,
+) {
     pieces.push(Piece::Heading(2, format!("Experiment: {}", block.experiment)));
     pieces.push(Piece::Paragraph(block.question.clone()));
     pieces.extend(block.data.iter().map(|line| Piece::Paragraph(sentence(line))));
@@ -158,9 +222,6 @@ fn block_pieces(pieces: &mut Vec<Piece>, input: &ReportInput, block: &Block, rec
         let figures = block.figures.iter().map(figure).collect();
         pieces.push(Piece::Figures(figures, block.figure_folder.clone()));
     }
-    if records.cells.is_empty() {
-        pieces.push(Piece::Paragraph("Nothing is measured yet.".to_string()));
-    }
     let known = |name: &&str| input.styles.iter().any(|style| style.algorithm == **name);
     let unknown: Vec<&str> = records.algorithms().into_iter().filter(|name| !known(name)).collect();
     if !unknown.is_empty() {
@@ -168,22 +229,29 @@ fn block_pieces(pieces: &mut Vec<Piece>, input: &ReportInput, block: &Block, rec
             format!("Measured, but no longer in the roster and so in no table: {}.", unknown.join(", "));
         pieces.push(Piece::Paragraph(text));
     }
-    for sweep in records.sweeps() {
-        let at = if sweep.is_empty() { String::new() } else { format!(" at {sweep}") };
-        pieces.push(Piece::Heading(3, format!("Results{at}")));
-        pieces.push(Piece::Table(results(input, records, sweep)));
-        pieces.push(Piece::Table(parts(input, records, sweep)));
-        pieces.push(Piece::Table(decision_times(input, records, sweep, block.compare_with_paper)));
-        pieces.push(Piece::Heading(3, format!("Against {}{at}", label(input, &input.yardstick))));
-        let table = differences(input, records, sweep);
-        if table.rows.is_empty() {
-            let text = format!(
-                "There is nothing to compare: {} and another algorithm are not both measured.",
-                label(input, &input.yardstick)
-            );
-            pieces.push(Piece::Paragraph(text));
-        } else {
-            pieces.push(Piece::Table(table));
+    match &block.subject {
+        Subject::Batches(batches) if batches.gaps.is_empty() => {
+            pieces.push(Piece::Paragraph("Nothing is measured yet.".to_string()));
+        }
+        Subject::Batches(batches) => {
+            pieces.push(Piece::Heading(3, "Results".to_string()));
+            pieces.extend(tables::batches(input, block, batches).into_iter().map(Piece::Table));
+        }
+        _ if records.cells.is_empty() => {
+            pieces.push(Piece::Paragraph("Nothing is measured yet.".to_string()));
+        }
+        Subject::Runs | Subject::Tradeoff => runs(pieces, input, block, records),
+        Subject::Sweeps(_) => {
+            pieces.push(Piece::Heading(3, "Results".to_string()));
+            pieces.push(Piece::Table(tables::points(input, block, records)));
+            for (yardstick, table) in tables::point_differences(input, block, records) {
+                pieces.push(Piece::Heading(3, format!("Against {}", label(input, yardstick))));
+                pieces.push(Piece::Table(table));
+            }
+        }
+        Subject::Ratios { algorithms, sweeps } => {
+            pieces.push(Piece::Heading(3, "Results".to_string()));
+            pieces.push(Piece::Table(tables::ratios(input, block, records, algorithms, sweeps)));
         }
     }
     if block.compare_with_paper {
@@ -192,20 +260,63 @@ fn block_pieces(pieces: &mut Vec<Piece>, input: &ReportInput, block: &Block, rec
         if CLAIMS.iter().flat_map(|claim| claim.algorithms).all(|name| !is_measured(records, name, sweep)) {
             pieces.push(Piece::Paragraph(NO_PAPER_ALGORITHM.to_string()));
         }
-        pieces.push(Piece::Table(against_paper(input, records, sweep)));
+        pieces.push(Piece::Table(against_paper(input, block, records, sweep)));
         pieces.push(Piece::List(REMARKS.map(str::to_string).to_vec()));
     }
     if !block.parameters.is_empty() {
         pieces.push(Piece::Heading(3, "Scenario".to_string()));
         let row = |p: &Parameter| [&p.name, &p.value, &p.source].map(Value::text).to_vec();
         pieces.push(Piece::Table(Table {
+            name: format!("{}-scenario", block.experiment),
             caption: "Parameters of the scenario.".to_string(),
             header: ["parameter", "value", "source"].map(str::to_string).to_vec(),
             rows: block.parameters.iter().map(row).collect(),
         }));
     }
     pieces.push(Piece::Heading(3, "Provenance".to_string()));
-    pieces.push(Piece::List(provenance(records)));
+    pieces.push(Piece::List(match &block.subject {
+        Subject::Batches(batches) => tables::batch_provenance(batches),
+        _ => provenance(records),
+    }));
+    if let Some(answer) = answer {
+        pieces.push(Piece::Heading(3, "Answer".to_string()));
+        pieces.push(Piece::Paragraph(answer.to_string()));
+    }
+}
+
+/// The tables of whole runs, point by point.
+fn runs(pieces: &mut Vec<Piece>, input: &ReportInput, block: &Block, records: &Records) {
+    for sweep in records.sweeps() {
+        let at = if sweep.is_empty() { String::new() } else { format!(" at {sweep}") };
+        let name = |what: &str| match sweep {
+            "" => format!("{}-{what}", block.experiment),
+            sweep => format!("{}-{what}-{sweep}", block.experiment),
+        };
+        pieces.push(Piece::Heading(3, format!("Results{at}")));
+        pieces.push(Piece::Table(results(name("results"), input, records, sweep)));
+        pieces.push(Piece::Table(parts(name("parts"), input, records, sweep)));
+        pieces.push(Piece::Table(decision_times(
+            name("decision-times"),
+            input,
+            records,
+            sweep,
+            block.compare_with_paper,
+        )));
+        for (index, yardstick) in input.yardsticks.iter().enumerate() {
+            let table = differences(name(&format!("against-{yardstick}")), input, records, yardstick, sweep);
+            if !table.rows.is_empty() {
+                pieces.push(Piece::Heading(3, format!("Against {}{at}", label(input, yardstick))));
+                pieces.push(Piece::Table(table));
+            } else if index == 0 {
+                pieces.push(Piece::Heading(3, format!("Against {}{at}", label(input, yardstick))));
+                let text = format!(
+                    "There is nothing to compare: {} and another algorithm are not both measured.",
+                    label(input, yardstick)
+                );
+                pieces.push(Piece::Paragraph(text));
+            }
+        }
+    }
 }
 
 const NO_PAPER_ALGORITHM: &str = "None of the paper's own algorithms is measured here, so the table has the paper's numbers \
@@ -227,7 +338,7 @@ fn sentence(text: &str) -> String {
 /// A column of a results table: its head, decimals, and the value of a cell.
 type Column = (&'static str, usize, fn(&Cell) -> Option<f64>);
 
-fn results(input: &ReportInput, records: &Records, sweep: &str) -> Table {
+fn results(name: String, input: &ReportInput, records: &Records, sweep: &str) -> Table {
     let columns: [Column; 6] = [
         ("mean latency (ms)", 1, |cell| cell.row.latency_ms_mean),
         ("P50 (ms)", 1, |cell| cell.row.latency_ms_p50),
@@ -237,10 +348,10 @@ fn results(input: &ReportInput, records: &Records, sweep: &str) -> Table {
         ("rejected (%)", 2, |cell| share(cell.row.rejected, cell.row.requests)),
     ];
     let caption = format!("End-to-end latency and SLOs: {}.", over(records, sweep));
-    estimates(caption, &columns, input, records, sweep)
+    estimates((name, caption), &columns, input, records, sweep)
 }
 
-fn parts(input: &ReportInput, records: &Records, sweep: &str) -> Table {
+fn parts(name: String, input: &ReportInput, records: &Records, sweep: &str) -> Table {
     let columns: [Column; 8] = [
         ("cold start (ms)", 1, |cell| cell.row.cold_ms_mean),
         ("computation (ms)", 1, |cell| cell.row.comp_ms_mean),
@@ -256,11 +367,17 @@ fn parts(input: &ReportInput, records: &Records, sweep: &str) -> Table {
          add up to the mean latency.",
         over(records, sweep)
     );
-    estimates(caption, &columns, input, records, sweep)
+    estimates((name, caption), &columns, input, records, sweep)
 }
 
 /// Decision times in microseconds; on wish with the paper's, and with rows for those of its algorithms that are missing.
-fn decision_times(input: &ReportInput, records: &Records, sweep: &str, with_paper: bool) -> Table {
+fn decision_times(
+    name: String,
+    input: &ReportInput,
+    records: &Records,
+    sweep: &str,
+    with_paper: bool,
+) -> Table {
     let columns: [fn(&Cell) -> Option<f64>; 3] = [
         |cell| cell.timing.decision_us_mean,
         |cell| cell.timing.decision_us_p50,
@@ -313,11 +430,11 @@ fn decision_times(input: &ReportInput, records: &Records, sweep: &str, with_pape
         over(records, sweep),
         records.cells.iter().filter(|c| c.row.sweep == sweep).map(|c| c.timing.decisions).min().unwrap_or(0)
     );
-    Table { caption, header: header.into_iter().map(str::to_string).collect(), rows }
+    Table { name, caption, header: header.into_iter().map(str::to_string).collect(), rows }
 }
 
 fn estimates(
-    caption: String,
+    (name, caption): (String, String),
     columns: &[Column],
     input: &ReportInput,
     records: &Records,
@@ -334,48 +451,51 @@ fn estimates(
     };
     let header = ["algorithm", "seeds"].into_iter().chain(columns.iter().map(|(head, _, _)| *head));
     let header = header.map(str::to_string).collect();
-    Table { caption, header, rows: present.map(row).collect() }
+    Table { name, caption, header, rows: present.map(row).collect() }
 }
 
-/// Each algorithm minus the yardstick, paired by seed.
-fn differences(input: &ReportInput, records: &Records, sweep: &str) -> Table {
-    let columns: [Column; 3] = [
-        ("mean latency (ms)", 2, |cell| cell.row.latency_ms_mean),
-        ("P99 latency (ms)", 2, |cell| cell.row.latency_ms_p99),
-        ("SLO violations (percentage points)", 3, |cell| {
-            cell.row.slo_violation_rate.map(|rate| 100.0 * rate)
-        }),
-    ];
+/// Each algorithm minus a yardstick, paired by seed.
+fn differences(name: String, input: &ReportInput, records: &Records, yardstick: &str, sweep: &str) -> Table {
     let others = input.styles.iter().filter(|style| {
-        let shared =
-            is_measured(records, &style.algorithm, sweep) && is_measured(records, &input.yardstick, sweep);
-        shared && style.algorithm != input.yardstick
+        let shared = is_measured(records, &style.algorithm, sweep) && is_measured(records, yardstick, sweep);
+        shared && style.algorithm != yardstick
     });
     let row = |style: &Style| {
         let mut row = vec![Value::text(&style.label)];
-        let difference = |value| paired(records, sweep, (&style.algorithm, &input.yardstick), value);
-        row.extend(
-            columns.iter().map(|(_, digits, value)| estimate_value(difference(*value), *digits, true)),
-        );
-        let latency = difference(columns[0].2);
-        let pairs = latency.map_or(0, |estimate| estimate.n);
-        row.push(Value::number(pairs.to_string(), pairs as f64));
-        row.push(Value::text(verdict(latency)));
+        row.extend(difference_values(records, sweep, (&style.algorithm, yardstick)));
         row
     };
-    let mut header = vec!["algorithm"];
-    header.extend(columns.iter().map(|(head, _, _)| *head));
-    header.extend(["pairs of seeds", "mean latency is"]);
-    let caption = format!(
-        "Difference to {} on the same seeds [95 % interval]; below 0 is better. The intervals are not corrected for their \
-         number: among many, a few leave out 0 by chance.",
-        label(input, &input.yardstick)
-    );
+    let header = ["algorithm"].into_iter().chain(DIFFERENCES.map(|(head, _, _)| head));
     Table {
-        caption,
-        header: header.into_iter().map(str::to_string).collect(),
+        name,
+        caption: format!("Difference to {} {DIFFERENCE_NOTE}", label(input, yardstick)),
+        header: header.chain(["pairs of seeds", "mean latency is"]).map(str::to_string).collect(),
         rows: others.map(row).collect(),
     }
+}
+
+const DIFFERENCE_NOTE: &str = "on the same seeds [95 % interval]; below 0 is better. The intervals are not corrected for their \
+    number: among many, a few leave out 0 by chance.";
+
+/// What is compared seed by seed.
+const DIFFERENCES: [Column; 3] = [
+    ("mean latency (ms)", 2, |cell| cell.row.latency_ms_mean),
+    ("P99 latency (ms)", 2, |cell| cell.row.latency_ms_p99),
+    ("SLO violations (percentage points)", 3, |cell| cell.row.slo_violation_rate.map(|rate| 100.0 * rate)),
+];
+
+/// The differences of two algorithms, the number of pairs, and the verdict on the mean latency.
+fn difference_values(records: &Records, sweep: &str, pair: (&str, &str)) -> Vec<Value> {
+    let difference = |value| paired(records, sweep, pair, value);
+    let mut values: Vec<Value> = DIFFERENCES
+        .iter()
+        .map(|(_, digits, value)| estimate_value(difference(*value), *digits, true))
+        .collect();
+    let latency = difference(DIFFERENCES[0].2);
+    let pairs = latency.map_or(0, |estimate| estimate.n);
+    values.push(Value::number(pairs.to_string(), pairs as f64));
+    values.push(Value::text(verdict(latency)));
+    values
 }
 
 /// The first algorithm minus the second, paired by seed.
@@ -400,7 +520,8 @@ fn verdict(difference: Option<Estimate>) -> &'static str {
 }
 
 /// Every number of the paper beside ours.
-fn against_paper(input: &ReportInput, records: &Records, sweep: &str) -> Table {
+fn against_paper(input: &ReportInput, block: &Block, records: &Records, sweep: &str) -> Table {
+    let yardstick = input.yardsticks.first().map_or("", String::as_str);
     let mut rows: Vec<Vec<Value>> = CLAIMS
         .iter()
         .map(|claim| {
@@ -410,7 +531,7 @@ fn against_paper(input: &ReportInput, records: &Records, sweep: &str) -> Table {
                 Value::text(claim.quantity.name()),
                 Value::text(said),
                 ours,
-                measured(claim.quantity, &input.yardstick, records, sweep),
+                measured(claim.quantity, yardstick, records, sweep),
                 Value::text(claim.source),
             ]
         })
@@ -453,9 +574,14 @@ fn against_paper(input: &ReportInput, records: &Records, sweep: &str) -> Table {
         ]);
     }
     let caption = format!("Every number of the paper's section V, and ours: {}.", over(records, sweep));
-    let yardstick = format!("for comparison: {}", label(input, &input.yardstick));
-    let header = ["algorithm", "quantity", "paper", "ours", &yardstick, "place in the paper"];
-    Table { caption, header: header.map(str::to_string).to_vec(), rows }
+    let comparison = format!("for comparison: {}", label(input, yardstick));
+    let header = ["algorithm", "quantity", "paper", "ours", &comparison, "place in the paper"];
+    Table {
+        name: format!("{}-paper-and-ours", block.experiment),
+        caption,
+        header: header.map(str::to_string).to_vec(),
+        rows,
+    }
 }
 
 /// What stands where an algorithm of the paper has no records.
@@ -571,7 +697,10 @@ fn estimate_value(estimate: Option<Estimate>, digits: usize, signed: bool) -> Va
     };
     let interval =
         estimate.interval.map_or(String::new(), |i| format!(" [{}, {}]", write(i.low), write(i.high)));
-    Value::number(format!("{}{interval}", write(estimate.mean)), estimate.mean)
+    Value {
+        interval: estimate.interval,
+        ..Value::number(format!("{}{interval}", write(estimate.mean)), estimate.mean)
+    }
 }
 
 #[cfg(test)]

@@ -1,20 +1,33 @@
-//! From an experiment to figures and a report, and all built-in experiments in one go.
+//! From an experiment to figures and a report, and the built-in experiments in one go.
 
-use crate::draw::{self, Caption, MapNode, Style};
-use crate::experiment::{Experiment, Figure, Point};
-use crate::measure::{self, Share, measure_share};
+use crate::batches::{self, BatchRecords, CAPACITY_FREE, LP};
+use crate::draw::{
+    self, BOOTSTRAP_SEED, BoxChart, BoxRow, Caption, Line, LineChart, MapNode, Panel, Scale, Style,
+    TornadoChart, TornadoRow,
+};
+use crate::experiment::{Experiment, Figure, Metric, Point, Sweep};
+use crate::measure::{self, Share};
 use crate::record::{self, Records};
-use crate::report::{self, Block, Parameter, ReportInput};
+use crate::report::{self, Block, Parameter, ReportInput, Subject};
 use crate::roster::ROSTER;
 use crate::scenario::Scenario;
-use anyhow::{Context, Result, anyhow, ensure};
+use crate::stats::{LEVEL, RESAMPLES, bootstrap_mean_ci, paired_ratio};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use scale_topology::NODE_TYPES;
 use std::path::{Path, PathBuf};
 
 /// The experiments that come with the program, as (name, TOML).
-pub const BUILT_IN: [(&str, &str); 3] = [
+pub const BUILT_IN: [(&str, &str); 11] = [
     ("paper", include_str!("../../../experiments/paper.toml")),
     ("burst", include_str!("../../../experiments/burst.toml")),
+    ("gap", include_str!("../../../experiments/gap.toml")),
+    ("load", include_str!("../../../experiments/load.toml")),
+    ("nodes", include_str!("../../../experiments/nodes.toml")),
+    ("convergence", include_str!("../../../experiments/convergence.toml")),
+    ("pareto", include_str!("../../../experiments/pareto.toml")),
+    ("slo", include_str!("../../../experiments/slo.toml")),
+    ("memory", include_str!("../../../experiments/memory.toml")),
+    ("sensitivity", include_str!("../../../experiments/sensitivity.toml")),
     ("quick", include_str!("../../../experiments/quick.toml")),
 ];
 
@@ -23,12 +36,40 @@ pub fn built_in(name: &str) -> Option<&'static str> {
     BUILT_IN.iter().find(|(built_in, _)| *built_in == name).map(|(_, text)| *text)
 }
 
+/// How much is made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// `quick` alone: the head of `paper` on embedded data.
+    Quick,
+    /// What two cores do in less than half an hour.
+    Default,
+    /// Everything.
+    Full,
+}
+
+/// Which experiments each set has, and about how long one core takes for each, in seconds. Measured once, on two cores of
+/// a server of 2023; the estimate at the start rests on it and says so.
+const PLAN: [(&str, Set, u32); 11] = [
+    ("paper", Set::Default, 60),
+    ("burst", Set::Default, 60),
+    ("gap", Set::Default, 60),
+    ("load", Set::Default, 60),
+    ("nodes", Set::Full, 60),
+    ("convergence", Set::Default, 60),
+    ("pareto", Set::Default, 60),
+    ("slo", Set::Default, 60),
+    ("memory", Set::Default, 60),
+    ("sensitivity", Set::Full, 60),
+    ("quick", Set::Quick, 20),
+];
+
 /// What [`reproduce`] is asked for.
 pub struct Reproduce {
-    /// Which figures.
-    pub figures: Vec<Figure>,
-    /// The short version on embedded data: `quick` instead of `paper` and `burst`.
-    pub quick: bool,
+    /// Figures and experiments by name, such as `fig6`, `cdf` or `load`; all of the set if empty. What is named is made
+    /// even if it belongs to a larger set.
+    pub wanted: Vec<String>,
+    /// Which experiments.
+    pub set: Set,
     /// Where everything goes.
     pub out: PathBuf,
     /// How many cells are played at once.
@@ -37,58 +78,150 @@ pub struct Reproduce {
     pub share: Share,
 }
 
-/// Measures, draws and reports the built-in experiments. The figures of the paper stand in `out` itself, those of any
-/// other experiment in a folder of its name.
+/// What is to be drawn of one experiment.
+struct Task {
+    experiment: Experiment,
+    figures: Vec<Figure>,
+    core_seconds: u32,
+}
+
+/// The experiments and figures of a wish, in the order of [`BUILT_IN`].
+///
+/// # Errors
+/// A word that is neither a figure nor an experiment.
+fn tasks(wanted: &[String], set: Set) -> Result<Vec<Task>> {
+    let (mut tasks, mut known, mut found) = (Vec::new(), Vec::new(), vec![false; wanted.len()]);
+    for (name, least, core_seconds) in PLAN {
+        if (least == Set::Quick) != (set == Set::Quick) {
+            continue;
+        }
+        let text = built_in(name).ok_or_else(|| anyhow!("{name} is not built in"))?;
+        let experiment = Experiment::parse(text).with_context(|| name.to_string())?;
+        let mut figures = Vec::new();
+        for &figure in &experiment.figures {
+            let number = experiment.number_of(figure).map(|number| format!("fig{number}"));
+            let names = [Some(name.to_string()), Some(figure.name().to_string()), number];
+            let mut asked = wanted.is_empty() && (least != Set::Full || set == Set::Full);
+            for (word, found) in wanted.iter().zip(&mut found) {
+                if names.iter().flatten().any(|name| name == word) {
+                    (asked, *found) = (true, true);
+                }
+            }
+            if asked {
+                figures.push(figure);
+            }
+            known.extend(names.into_iter().flatten().filter(|name| !name.starts_with("fig")));
+            known.extend(experiment.number_of(figure).map(|number| format!("fig{number}")));
+        }
+        if !figures.is_empty() {
+            tasks.push(Task { experiment, figures, core_seconds });
+        }
+    }
+    if let Some(at) = found.iter().position(|found| !found) {
+        let mut names: Vec<String> = Vec::new();
+        known.into_iter().for_each(|name| {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        });
+        bail!("{:?} is neither a figure nor an experiment: expected one of {}", wanted[at], names.join(", "));
+    }
+    Ok(tasks)
+}
+
+/// What an experiment has measured.
+pub struct Measured {
+    /// Its scenarios.
+    pub points: Vec<Point>,
+    /// Its whole runs; none with `[batches]`.
+    pub records: Records,
+    /// Its batches; none without.
+    pub batches: BatchRecords,
+}
+
+/// Measures what is not recorded yet below `out`, or a share of it. Batches are not shared out: the first shard solves them.
+///
+/// # Errors
+/// As [`measure::measure_share`] and [`batches::measure`].
+pub fn measure(experiment: &Experiment, out: &Path, threads: usize, share: Share) -> Result<Measured> {
+    let points = experiment.build()?;
+    let mut measured = Measured { points, records: Records::default(), batches: BatchRecords::default() };
+    match (&experiment.batches, measured.points.first()) {
+        (Some(_), Some(_)) if share.shard.is_some_and(|shard| shard.index != 0) => {}
+        (Some(_), Some(point)) => {
+            measured.batches = batches::measure(experiment, &point.built, out, threads)?;
+        }
+        _ => measured.records = measure::measure_share(experiment, &measured.points, out, threads, share)?,
+    }
+    Ok(measured)
+}
+
+impl Measured {
+    /// How much there is, for people.
+    pub fn text(&self) -> String {
+        match self.batches.gaps.len() {
+            0 => format!("{} cells", self.records.cells.len()),
+            rows => format!("{rows} rows of batches"),
+        }
+    }
+}
+
+/// Measures, draws and reports built-in experiments. The figures of the first stand in `out` itself, those of any other in
+/// a folder of its name.
 ///
 /// # Errors
 /// Whatever keeps a step from being done.
 pub fn reproduce(options: &Reproduce) -> Result<()> {
-    let names: &[&str] = if options.quick { &["quick"] } else { &["paper", "burst"] };
-    let mut blocks = Vec::new();
-    let mut cells = Vec::new();
-    let mut introduction = String::new();
-    for (index, name) in names.iter().enumerate() {
-        let text = built_in(name).ok_or_else(|| anyhow!("{name} is not built in"))?;
-        let experiment = Experiment::parse(text)?;
-        let points = experiment.build()?;
-        let records = measure_share(&experiment, &points, &options.out, options.threads, options.share)?;
+    let tasks = tasks(&options.wanted, options.set)?;
+    announce(&tasks, options.threads);
+    let (mut blocks, mut cells) = (Vec::new(), Vec::new());
+    for (index, task) in tasks.iter().enumerate() {
+        let Task { experiment, figures, .. } = task;
+        let measured = measure(experiment, &options.out, options.threads, options.share)?;
         if options.share.shard.is_some() {
             continue;
         }
-        let folder = if index == 0 { options.out.clone() } else { options.out.join(name) };
-        let figures = draw_records(&experiment, &points, &options.figures, &records, &folder)?;
-        for (_, paths) in &figures {
+        let folder = if index == 0 { options.out.clone() } else { options.out.join(&experiment.name) };
+        let drawn = draw_measured(experiment, figures, &measured, &folder)?;
+        for (_, paths) in &drawn {
             tracing::info!("{}", paths[0].with_extension("{svg,png}").display());
         }
-        cells.extend(records.cells);
-        let quick = if options.quick { " --quick" } else { "" };
-        let command = format!("cargo xtask reproduce{quick}");
-        let figure_folder = if index == 0 { "." } else { name };
-        blocks.push(block(&experiment, &points, figures, figure_folder, &command));
-        if index == 0 {
-            introduction = "The evaluation of \"Scale: Deep Reinforcement Learning for Container Scheduling in Serverless Edge \
-                            Computing\" (arXiv:2605.15704v1, section V), made again by simulation."
-                .into();
-        }
+        let command = match options.set {
+            Set::Quick => "cargo xtask reproduce --quick".to_string(),
+            _ => format!("cargo xtask reproduce {}", experiment.name),
+        };
+        let figure_folder = if index == 0 { "." } else { &experiment.name };
+        blocks.push(block(experiment, &measured, drawn, figure_folder, &command));
+        cells.extend(measured.records.cells);
     }
     if options.share.shard.is_some() {
         println!("records: {}", options.out.join("records").display());
         return Ok(());
     }
-    let records = Records::new(cells);
-    let input = ReportInput {
-        title: "Scale: reproduction report".into(),
-        introduction: vec![introduction],
-        blocks,
-        styles: styles(),
-        yardstick: "greedy-latency".into(),
-        notes: notes(),
-    };
-    for path in report::render(&input, &records)?.write(&options.out)? {
+    let introduction = "The evaluation of \"Scale: Deep Reinforcement Learning for Container Scheduling in Serverless Edge \
+                        Computing\" (arXiv:2605.15704v1, section V), made again by simulation.";
+    let input = input("Scale: reproduction report".into(), vec![introduction.into()], blocks);
+    for path in report::render(&input, &Records::new(cells))?.write(&options.out)? {
         tracing::info!("{}", path.display());
     }
     println!("figures and report: {}", options.out.join("report.html").display());
     Ok(())
+}
+
+/// Says what comes and about how long it takes.
+fn announce(tasks: &[Task], threads: usize) {
+    let minutes = |core_seconds: u32| f64::from(core_seconds) / 60.0 / threads.clamp(1, 2) as f64;
+    let list: Vec<String> = tasks
+        .iter()
+        .map(|task| format!("{} {:.1}", task.experiment.name, minutes(task.core_seconds)))
+        .collect();
+    let all: u32 = tasks.iter().map(|task| task.core_seconds).sum();
+    eprintln!(
+        "about {:.0} minutes on this many threads, on a machine like the one of the estimate, if nothing is recorded yet \
+         (minutes: {}); what is recorded is not played again",
+        minutes(all).max(1.0),
+        list.join(", ")
+    );
 }
 
 /// Draws figures of an experiment from its records below `out` into `folder`, and returns their files.
@@ -96,9 +229,7 @@ pub fn reproduce(options: &Reproduce) -> Result<()> {
 /// # Errors
 /// If there are no records, or nothing to draw.
 pub fn draw(experiment: &Experiment, figures: &[Figure], out: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
-    let points = experiment.build()?;
-    let records = recorded(experiment, &points, out)?;
-    let drawn = draw_records(experiment, &points, figures, &records, folder)?;
+    let drawn = draw_measured(experiment, figures, &recorded(experiment, out)?, folder)?;
     Ok(drawn.into_iter().flat_map(|(_, paths)| paths).collect())
 }
 
@@ -113,23 +244,28 @@ pub fn report(
     folder: &Path,
     command: &str,
 ) -> Result<Vec<PathBuf>> {
-    let points = experiment.build()?;
-    let records = recorded(experiment, &points, out)?;
-    let drawn = draw_records(experiment, &points, figures, &records, folder)?;
-    let input = ReportInput {
-        title: experiment.title.clone(),
-        introduction: vec![experiment.question.clone()],
-        blocks: vec![block(experiment, &points, drawn, ".", command)],
-        styles: styles(),
-        yardstick: "greedy-latency".into(),
-        notes: notes(),
-    };
-    Ok(report::render(&input, &records)?.write(folder)?.to_vec())
+    let measured = recorded(experiment, out)?;
+    let drawn = draw_measured(experiment, figures, &measured, folder)?;
+    let blocks = vec![block(experiment, &measured, drawn, ".", command)];
+    let input = input(experiment.title.clone(), Vec::new(), blocks);
+    Ok(report::render(&input, &measured.records)?.write(folder)?)
 }
 
-fn recorded(experiment: &Experiment, points: &[Point], out: &Path) -> Result<Records> {
+fn input(title: String, introduction: Vec<String>, blocks: Vec<Block>) -> ReportInput {
+    let yardsticks = ["greedy-latency", "milp"].map(String::from).to_vec();
+    ReportInput { title, introduction, blocks, styles: styles(), yardsticks, notes: notes() }
+}
+
+fn recorded(experiment: &Experiment, out: &Path) -> Result<Measured> {
+    let points = experiment.build()?;
+    if let (Some(_), Some(point)) = (&experiment.batches, points.first()) {
+        let batches = batches::recorded(experiment, &point.built, out).context(
+            "the batches of this version of the experiment are not recorded: run `scale measure` first",
+        )?;
+        return Ok(Measured { points, records: Records::default(), batches });
+    }
     let folder = out.join("records").join(&experiment.name);
-    let wanted = measure::keys(experiment, points)?;
+    let wanted = measure::keys(experiment, &points)?;
     let records =
         if folder.exists() { record::collect(out)?.select(&wanted) } else { Records::new(Vec::new()) };
     let (found, all) = (records.cells.len(), wanted.len());
@@ -138,11 +274,11 @@ fn recorded(experiment: &Experiment, points: &[Point], out: &Path) -> Result<Rec
         "{}: {found} of {all} cells of this version of the experiment are recorded: run `scale measure` first",
         folder.display()
     );
-    Ok(records)
+    Ok(Measured { points, records, batches: BatchRecords::default() })
 }
 
 /// How every algorithm of the roster looks.
-fn styles() -> Vec<Style> {
+pub fn styles() -> Vec<Style> {
     let style = |(mark, entry): (usize, &crate::roster::Entry)| Style {
         algorithm: entry.name.into(),
         label: entry.label.into(),
@@ -152,23 +288,36 @@ fn styles() -> Vec<Style> {
     ROSTER.iter().enumerate().map(style).collect()
 }
 
+/// The styles of an experiment's algorithms, in the order of the roster.
+fn styles_of(experiment: &Experiment) -> Vec<Style> {
+    let plays = |style: &Style| experiment.algorithms.contains(&style.algorithm);
+    styles().into_iter().filter(plays).collect()
+}
+
 type Drawn = Vec<(draw::Figure, [PathBuf; 2])>;
 
-/// Figures at the first point of a sweep.
-fn draw_records(
+/// Figures of whole runs are those of the first point.
+fn draw_measured(
     experiment: &Experiment,
-    points: &[Point],
     wanted: &[Figure],
-    records: &Records,
+    measured: &Measured,
     folder: &Path,
 ) -> Result<Drawn> {
+    let Measured { points, records, batches } = measured;
     let Point { label, built } = points.first().ok_or_else(|| anyhow!("no scenario"))?;
-    let at = if label.is_empty() { String::new() } else { format!(", {label}") };
-    let caption = Caption { experiment: format!("{}{at}", experiment.name), data: built.data.clone() };
+    let caption = |at: &str| {
+        let at = if at.is_empty() { String::new() } else { format!(", {at}") };
+        Caption { experiment: format!("{}{at}", experiment.name), data: built.data.clone() }
+    };
     let series = draw::series(records, label, &styles());
-    let mut drawn = Vec::new();
+    let mut figures = Vec::new();
     for &kind in experiment.figures.iter().filter(|figure| wanted.contains(figure)) {
-        let figure = match kind {
+        // `figure-8-load`, and without a number `figure-load`.
+        let name = |what: &str| match experiment.number_of(kind) {
+            Some(number) => format!("figure-{number}-{what}"),
+            None => format!("figure-{what}"),
+        };
+        match kind {
             Figure::Map => {
                 let node = |node: &scale_model::Node| MapNode {
                     latitude: node.position.latitude,
@@ -177,33 +326,259 @@ fn draw_records(
                 };
                 let nodes: Vec<MapNode> = built.platform.topology.nodes.iter().map(node).collect();
                 let names: Vec<String> = NODE_TYPES.iter().map(|kind| kind.name.to_string()).collect();
-                draw::map(&nodes, &names, &caption)?
+                figures.push(draw::map(&nodes, &names, &caption(label))?);
             }
             Figure::Cdf => {
                 let [low, high] = built.scenario.arrivals.slo_ms;
-                draw::cdf(&series, (low, high), &caption)?
+                figures.push(draw::cdf(&series, (low, high), &caption(label))?);
             }
-            Figure::Percentiles => draw::percentiles(&series, &caption)?,
-            Figure::Violations => draw::violations(&series, &caption)?,
-            Figure::DecisionTime => draw::decision_time(&series, &caption)?,
-        };
-        let paths = figure.write(folder).with_context(|| format!("figure {}", kind.name()))?;
-        drawn.push((figure, paths));
+            Figure::Percentiles => figures.push(draw::percentiles(&series, &caption(label))?),
+            Figure::Violations => figures.push(draw::violations(&series, &caption(label))?),
+            Figure::DecisionTime => figures.push(draw::decision_time(&series, &caption(label))?),
+            Figure::Parts => figures.push(draw::parts(&series, &caption(label))?),
+            Figure::Pareto => figures.push(draw::pareto(name("pareto"), &series, &caption(label))?),
+            Figure::Gap => {
+                figures.push(draw::boxes(&gap_chart(experiment, batches, name("gap")), &caption(""))?)
+            }
+            Figure::Convergence => {
+                let chart = convergence_chart(experiment, batches, name("convergence"));
+                figures.push(draw::lines(&chart, &caption(""))?);
+            }
+            Figure::Sweep => {
+                for sweep in &experiment.sweeps {
+                    let chart = sweep_chart(experiment, sweep, records, name(&slug(&sweep.parameter)));
+                    figures.push(draw::lines(&chart, &caption(""))?);
+                }
+            }
+            Figure::Tornado => {
+                for chart in tornado_charts(experiment, records, &name("tornado")) {
+                    figures.push(draw::tornado(&chart, &caption(""))?);
+                }
+            }
+        }
     }
-    Ok(drawn)
+    let write = |figure: draw::Figure| {
+        let paths = figure.write(folder).with_context(|| figure.name.clone())?;
+        Ok((figure, paths))
+    };
+    figures.into_iter().map(write).collect()
+}
+
+/// `arrivals.load` as a part of a file's name: `load`.
+fn slug(parameter: &str) -> String {
+    let last = parameter.rsplit('.').next().unwrap_or(parameter).to_lowercase();
+    last.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+fn seeds(experiment: &Experiment) -> String {
+    match experiment.seeds.len() {
+        1 => "1 seed".into(),
+        n => format!("{n} seeds"),
+    }
+}
+
+/// What lies below this many percent is drawn there.
+pub(crate) const GAP_FLOOR: f64 = 0.01;
+
+fn gap_chart(experiment: &Experiment, batches: &BatchRecords, name: String) -> BoxChart {
+    let row = |label: &str, color, values: Vec<f64>, reference| BoxRow {
+        label: label.into(),
+        color,
+        values,
+        reference,
+    };
+    let mut rows: Vec<BoxRow> = styles_of(experiment)
+        .iter()
+        .map(|style| row(&style.label, style.color, batches.gaps_of(&style.algorithm), false))
+        .collect();
+    let median = |row: &BoxRow| crate::stats::quantile_r7(&row.values, 0.5).unwrap_or(f64::INFINITY);
+    rows.sort_by(|a, b| median(a).total_cmp(&median(b)));
+    // A bound lies below the optimum: how far, as a length.
+    for (bound, label) in [(LP, "LP bound, below"), (CAPACITY_FREE, "Capacity-free bound, below")] {
+        let mut values: Vec<f64> = batches.gaps_of(bound).into_iter().map(|gap| gap.abs()).collect();
+        values.sort_by(f64::total_cmp);
+        rows.push(row(label, (0x59, 0x59, 0x59), values, true));
+    }
+    let (all, proved) = batches.proved();
+    BoxChart {
+        name,
+        title: "Gap to the proven bound, batch by batch".into(),
+        reading: "How far above the best possible objective each algorithm ends, on the same batches: the box holds the middle \
+                  half, the whiskers 5 % to 95 %, the thick line is the median; further left is better."
+            .into(),
+        axis: "gap to the bound (%, log scale)".into(),
+        floor: GAP_FLOOR,
+        rows,
+        notes: vec![
+            format!("{all} batches of {}; the optimum is proved for {proved} of them.", seeds(experiment)),
+            "Hollow: how far below the bound the two relaxations lie.".into(),
+        ],
+    }
+}
+
+fn convergence_chart(experiment: &Experiment, batches: &BatchRecords, name: String) -> LineChart {
+    let grid = batches.evaluations();
+    let estimate = |values: Vec<(u64, f64)>| {
+        // On a logarithmic axis there is no zero.
+        let values: Vec<f64> = values.into_iter().map(|(_, gap)| gap.max(0.1 * GAP_FLOOR)).collect();
+        bootstrap_mean_ci(&values, LEVEL, RESAMPLES, BOOTSTRAP_SEED)
+    };
+    let ends = grid.first().zip(grid.last());
+    let line = |style: &Style| {
+        let traced = batches.traces.iter().any(|row| row.algorithm == style.algorithm);
+        let points = if traced {
+            // Only where every batch has a placement: a mean over the lucky ones would say too little.
+            let whole = |at: &u64| {
+                let row =
+                    |row: &&batches::TraceRow| row.algorithm == style.algorithm && row.evaluations == *at;
+                batches.traces.iter().filter(row).all(|row| row.objective.is_some())
+            };
+            let at = |at: u64| Some((at as f64, estimate(batches.traced_by_seed(&style.algorithm, at))?));
+            grid.iter().copied().filter(whole).filter_map(at).collect()
+        } else {
+            let gap = estimate(batches.by_seed(&style.algorithm, batches::GapRow::gap));
+            let level = ends.zip(gap).map(|((from, to), gap)| vec![(*from as f64, gap), (*to as f64, gap)]);
+            level.unwrap_or_default()
+        };
+        // The budget in the label is the roster's, not this one.
+        let label = match style.label.split_once(',') {
+            Some((label, _)) if traced => label.to_string(),
+            _ => style.label.clone(),
+        };
+        Line { style: Style { label, ..style.clone() }, points }
+    };
+    let (all, proved) = batches.proved();
+    LineChart {
+        name,
+        title: "How fast a search comes close to the optimum".into(),
+        reading: "The mean gap to the optimum of the best placement found so far, against evaluations of the objective; level \
+                  lines belong to rules, which do not search. Lower is better."
+            .into(),
+        x_axis: "evaluations (log scale)".into(),
+        x_logarithmic: true,
+        panels: vec![Panel {
+            axis: "mean gap to the optimum (%, log scale)".into(),
+            scale: Scale::Logarithmic,
+            lines: styles_of(experiment).iter().map(line).collect(),
+        }],
+        notes: vec![
+            format!("{all} batches of {}; the optimum is proved for {proved} of them.", seeds(experiment)),
+            "One run of the whole budget each: a search that plans for fewer evaluations can be better at that point. An \
+             evaluation of Midaco costs the whole batch, one of Hybrid a single move."
+                .into(),
+        ],
+    }
+}
+
+fn sweep_chart(experiment: &Experiment, sweep: &Sweep, records: &Records, name: String) -> LineChart {
+    let mut values: Vec<(f64, String)> =
+        sweep.values.iter().map(|&value| (value, sweep.label(value))).collect();
+    // The scenario as it is, which is played once for all sweeps, has the factor 1.
+    if experiment.sweeps.len() > 1 && !sweep.scale.is_empty() && !sweep.values.contains(&1.0) {
+        values.push((1.0, String::new()));
+    }
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let panel = |metric: &Metric| {
+        let line = |style: &Style| {
+            let point = |(value, label): &(f64, String)| {
+                let over = draw::over_seeds(records, &style.algorithm, label, |cell| metric.of(cell));
+                over.map(|estimate| (*value, estimate))
+            };
+            Line { style: style.clone(), points: values.iter().filter_map(point).collect() }
+        };
+        Panel {
+            axis: metric.name().into(),
+            scale: if *metric == Metric::DecisionTime { Scale::Time } else { Scale::Linear },
+            lines: styles_of(experiment).iter().map(line).collect(),
+        }
+    };
+    LineChart {
+        name,
+        title: experiment.title.clone(),
+        reading: "Each line is an algorithm, its mean over seeds; where bands overlap, the table of paired differences decides."
+            .into(),
+        x_axis: sweep.title().into(),
+        x_logarithmic: sweep.logarithmic,
+        panels: experiment.metrics.iter().map(panel).collect(),
+        notes: vec![format!("Means over {}.", seeds(experiment))],
+    }
+}
+
+/// For each algorithm after the first: the ratio of its latency, and of its violations, to those of the first.
+fn tornado_charts(experiment: &Experiment, records: &Records, name: &str) -> Vec<TornadoChart> {
+    let Some((first, others)) = experiment.algorithms.split_first() else { return Vec::new() };
+    let label = |name: &str| {
+        let known = ROSTER.iter().find(|entry| entry.name == name);
+        known.map_or(name.to_string(), |entry| entry.label.to_string())
+    };
+    let mut charts = Vec::new();
+    for other in others {
+        for (metric, short) in [(Metric::Latency, "latency"), (Metric::Violations, "violations")] {
+            let ratio = |at: &str| ratio(records, (other, first), at, metric);
+            let Some(baseline) = ratio("") else { continue };
+            let row = |sweep: &Sweep| {
+                let end = |value: Option<&f64>| match value {
+                    Some(value) => (format!("{value} times"), ratio(&sweep.label(*value))),
+                    None => (String::new(), None),
+                };
+                let (low, high) = (end(sweep.values.first()), end(sweep.values.last()));
+                TornadoRow { label: sweep.title().into(), low, high }
+            };
+            let quantity = metric.name().split(" (").next().unwrap_or_default();
+            charts.push(TornadoChart {
+                name: format!("{name}-{other}-{short}"),
+                title: format!("{}: what it rests on, {quantity}", experiment.title),
+                reading: "Each choice halved and doubled, all others as they are: the longer a bar, the more the comparison rests \
+                          on that choice. Below 1 the order turns."
+                    .into(),
+                axis: format!("{quantity}: {} / {}", label(other), label(first)),
+                baseline,
+                rows: experiment.sweeps.iter().map(row).collect(),
+                notes: vec![format!(
+                    "{}; whiskers and the grey band: 95\u{a0}% bootstrap interval of the ratio.",
+                    seeds(experiment)
+                )],
+            });
+        }
+    }
+    charts
+}
+
+/// The ratio of the first algorithm's metric to the second's, over the same seeds.
+pub(crate) fn ratio(
+    records: &Records,
+    (ours, theirs): (&str, &str),
+    at: &str,
+    metric: Metric,
+) -> Option<crate::stats::Estimate> {
+    let values = |algorithm| records.values(algorithm, at, |cell| metric.of(cell));
+    paired_ratio(&values(ours), &values(theirs), LEVEL, RESAMPLES, BOOTSTRAP_SEED)
 }
 
 fn block(
     experiment: &Experiment,
-    points: &[Point],
+    measured: &Measured,
     drawn: Drawn,
     figure_folder: &str,
     command: &str,
 ) -> Block {
+    let has = |figure| experiment.figures.contains(&figure);
+    let subject = if experiment.batches.is_some() {
+        Subject::Batches(measured.batches.clone())
+    } else if has(Figure::Tornado) {
+        Subject::Ratios { algorithms: experiment.algorithms.clone(), sweeps: experiment.sweeps.clone() }
+    } else if !experiment.sweeps.is_empty() {
+        Subject::Sweeps(experiment.sweeps.clone())
+    } else if has(Figure::Pareto) {
+        Subject::Tradeoff
+    } else {
+        Subject::Runs
+    };
     Block {
         experiment: experiment.name.clone(),
         question: experiment.question.clone(),
-        data: points.first().map(|point| point.built.data.clone()).into_iter().collect(),
+        subject,
+        data: measured.points.first().map(|point| point.built.data.clone()).into_iter().collect(),
         commands: vec![command.into()],
         parameters: parameters(&experiment.scenario),
         figures: drawn.into_iter().map(|(figure, _)| figure).collect(),
@@ -243,4 +618,47 @@ fn notes() -> Vec<String> {
          simulator, and its latencies against the closed form, bit for bit."
             .into(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_is_made() {
+        let check = |wanted: &[&str], set: Set, expected: &[(&str, usize)]| {
+            let wanted: Vec<String> = wanted.iter().map(|word| word.to_string()).collect();
+            let made = tasks(&wanted, set).expect("known words");
+            let found: Vec<(&str, usize)> =
+                made.iter().map(|task| (task.experiment.name.as_str(), task.figures.len())).collect();
+            assert_eq!(found, expected, "{wanted:?}");
+        };
+        check(&["fig6"], Set::Default, &[("gap", 1)]);
+        check(&["fig9"], Set::Default, &[("nodes", 1)]);
+        check(&["cdf"], Set::Default, &[("paper", 1), ("burst", 1)]);
+        check(&["load", "fig2"], Set::Default, &[("paper", 1), ("burst", 1), ("load", 1)]);
+        check(&[], Set::Quick, &[("quick", 6)]);
+        let names = |set| tasks(&[], set).expect("valid").into_iter().map(|task| task.experiment.name);
+        let (default, full): (Vec<String>, Vec<String>) =
+            (names(Set::Default).collect(), names(Set::Full).collect());
+        assert!(default.iter().all(|name| full.contains(name)) && !default.contains(&"sensitivity".into()));
+        assert_eq!(full.len() + 1, BUILT_IN.len());
+        let error = tasks(&["fig99".into()], Set::Default).err().expect("unknown").to_string();
+        assert!(error.contains("\"fig99\"") && error.contains("fig6") && error.contains("load"), "{error}");
+    }
+
+    #[test]
+    fn every_built_in_experiment_has_a_place_in_the_plan_and_a_number_of_its_own() {
+        let planned: Vec<&str> = PLAN.iter().map(|(name, _, _)| *name).collect();
+        assert_eq!(planned, BUILT_IN.map(|(name, _)| name));
+        let mut numbers = Vec::new();
+        for (name, text) in BUILT_IN {
+            let experiment = Experiment::parse(text).expect(name);
+            assert_eq!(experiment.name, name);
+            numbers.extend(experiment.number);
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers, [6, 8, 9, 11, 12, 14, 15, 17]);
+    }
 }

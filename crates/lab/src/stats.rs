@@ -144,12 +144,17 @@ pub fn bootstrap_mean_ci(values: &[f64], level: f64, resamples: usize, seed: u64
 fn bootstrap_interval(values: &[f64], level: f64, resamples: usize, seed: u64) -> Option<Interval> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let n = values.len();
-    let mut means: Vec<f64> = (0..resamples)
+    let means = (0..resamples)
         .map(|_| (0..n).map(|_| values[rng.random_range(0..n)]).sum::<f64>() / n as f64)
         .collect();
-    means.sort_by(f64::total_cmp);
+    percentile_interval(means, level)
+}
+
+/// The middle `level` of what the resamples gave.
+fn percentile_interval(mut resampled: Vec<f64>, level: f64) -> Option<Interval> {
+    resampled.sort_by(f64::total_cmp);
     let tail = (1.0 - level) / 2.0;
-    Some(Interval { low: quantile_r7(&means, tail)?, high: quantile_r7(&means, 1.0 - tail)? })
+    Some(Interval { low: quantile_r7(&resampled, tail)?, high: quantile_r7(&resampled, 1.0 - tail)? })
 }
 
 /// The mean of `ours - theirs` over the seeds that both have, with its bootstrap interval. Each slice holds
@@ -174,6 +179,42 @@ pub fn paired_difference(
     let differences: Vec<f64> =
         ours.iter().filter_map(|(a, x)| theirs.iter().find(|(b, _)| a == b).map(|(_, y)| x - y)).collect();
     bootstrap_mean_ci(&differences, level, resamples, seed)
+}
+
+/// The ratio of the mean of `ours` to that of `theirs` over the seeds that both have, with its bootstrap interval: seeds
+/// are drawn, and both means are taken over the same draw. `None` if no seed is in both, or if theirs sum to zero.
+///
+/// ```
+/// # use scale_lab::stats::{paired_ratio, LEVEL, RESAMPLES};
+/// // Twice as much on every seed is twice as much in every resample.
+/// let ratio = paired_ratio(&[(1, 20.0), (2, 60.0)], &[(1, 10.0), (2, 30.0)], LEVEL, RESAMPLES, 0).unwrap();
+/// assert_eq!((ratio.mean, ratio.n), (2.0, 2));
+/// assert_eq!(ratio.interval.map(|i| (i.low, i.high)), Some((2.0, 2.0)));
+/// // (20 + 30) / (10 + 30) = 1.25; a resample of one seed alone gives 2 or 1.
+/// let ratio = paired_ratio(&[(1, 20.0), (2, 30.0)], &[(1, 10.0), (2, 30.0)], LEVEL, RESAMPLES, 0).unwrap();
+/// assert_eq!(ratio.mean, 1.25);
+/// assert_eq!(ratio.interval.map(|i| (i.low, i.high)), Some((1.0, 2.0)));
+/// ```
+pub fn paired_ratio(
+    ours: &[(u64, f64)],
+    theirs: &[(u64, f64)],
+    level: f64,
+    resamples: usize,
+    seed: u64,
+) -> Option<Estimate> {
+    let pairs: Vec<(f64, f64)> =
+        ours.iter().filter_map(|(a, x)| theirs.iter().find(|(b, _)| a == b).map(|(_, y)| (*x, *y))).collect();
+    let ratio = |pairs: &mut dyn Iterator<Item = &(f64, f64)>| {
+        let (ours, theirs) = pairs.fold((0.0, 0.0), |(x, y), pair| (x + pair.0, y + pair.1));
+        Some(ours / theirs).filter(|ratio: &f64| ratio.is_finite())
+    };
+    let (n, mean) = (pairs.len(), ratio(&mut pairs.iter())?);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut draw =
+        || ratio(&mut (0..n).map(|_| &pairs[rng.random_range(0..n)]).collect::<Vec<_>>().into_iter());
+    let interval = (n > 1).then(|| (0..resamples).map(|_| draw()).collect()).flatten();
+    let interval = interval.and_then(|ratios| percentile_interval(ratios, level));
+    Some(Estimate { mean, n, interval })
 }
 
 /// How many latencies lie at or below each whole millisecond up to 2000 ms, and above.
@@ -310,6 +351,11 @@ mod tests {
         assert_eq!(bootstrap_mean_ci(&[1.0, f64::INFINITY], LEVEL, 10, 0), None);
         assert_eq!(bootstrap_mean_ci(&[1.0, 2.0], LEVEL, 0, 0).and_then(|e| e.interval), None);
         assert_eq!(paired_difference(&[(1, 2.0)], &[(2, 2.0)], LEVEL, 10, 0), None);
+        assert_eq!(paired_ratio(&[(1, 2.0)], &[(2, 2.0)], LEVEL, 10, 0), None);
+        assert_eq!(paired_ratio(&[(1, 2.0)], &[(1, 0.0)], LEVEL, 10, 0), None);
+        // A resample of the first seed alone has no ratio, so nothing is known of the spread.
+        let some = paired_ratio(&[(1, 2.0), (2, 2.0)], &[(1, 0.0), (2, 1.0)], LEVEL, 1000, 0);
+        assert_eq!(some, Some(Estimate { mean: 4.0, n: 2, interval: None }));
         assert_eq!(Cdf::new().share_within(100), None);
     }
 

@@ -164,7 +164,7 @@ fn a_value_of_the_wrong_kind_has_line_and_column() {
 fn a_value_that_makes_no_sense_is_named() {
     let place = Place::new();
     let sweep = |parameter: &str, values: &str| {
-        format!("[sweep]\nparameter = \"{parameter}\"\nvalues = {values}\n[scenario]\n")
+        format!("[[sweep]]\nparameter = \"{parameter}\"\nvalues = {values}\n[scenario]\n")
     };
     let cases: Vec<(&str, String, Vec<&str>)> = vec![
         (
@@ -233,12 +233,12 @@ fn a_value_that_makes_no_sense_is_named() {
         ("[scenario]\n", sweep("arrivals.lod", "[0.1]"), vec!["arrivals.lod: the scenario has no \"lod\""]),
         ("[scenario]\n", sweep("sites", "[1.0]"), vec!["sites: 1: expected a value like \"embedded\""]),
         ("[scenario]\n", sweep("arrivals.day", "[4.5]"), vec!["arrivals.day: 4.5: expected a value like 4"]),
-        ("[scenario]\n", sweep("arrivals.load", "[]"), vec!["sweep.values: expected at least one"]),
-        ("[scenario]\n", sweep("arrivals.load", "[0.1, 0.2, 0.1]"), vec!["sweep.values[2]: 0.1", "twice"]),
+        ("[scenario]\n", sweep("arrivals.load", "[]"), vec!["sweep[0].values: expected at least one"]),
+        ("[scenario]\n", sweep("arrivals.load", "[0.1, 0.2, 0.1]"), vec!["sweep[0].values[2]: 0.1", "twice"]),
         (
             "[scenario]\n",
             sweep("arrivals.load", "[inf]"),
-            vec!["sweep.values[0]: inf: expected a finite number"],
+            vec!["sweep[0].values[0]: inf: expected a finite number"],
         ),
         (
             "[scenario]\n",

@@ -1,15 +1,15 @@
 //! Figure 2: the distribution of the end-to-end latency.
 
 use super::axis::{self, Axis, number, round_end};
+use super::legend::legend;
 use super::marker::{LINE_STYLES, marker};
 use super::scene::{Align, FAINT, INK, Point, SMALL, Scene, WIDTH};
-use super::text::text_width;
-use super::{Caption, DrawError, Figure, MARGIN, Series, extent, foot, head};
+use super::{Caption, DrawError, Figure, MARGIN, Series, Style, extent, foot, head};
 use crate::stats::Cdf;
 
 pub(super) fn figure(series: &[Series], slo_ms: (f64, f64), caption: &Caption) -> Result<Figure, DrawError> {
     let name = "figure-2-latency-cdf";
-    let end = axis_end(series, slo_ms.1).ok_or(DrawError::Empty { figure: name, what: "series" })?;
+    let end = axis_end(series, slo_ms.1).ok_or(DrawError::Empty { figure: name.into(), what: "series" })?;
     let title = "CDF of the end-to-end latency".to_string();
     let mut scene = Scene::default();
     let top = head(&mut scene, &title, caption);
@@ -37,16 +37,10 @@ pub(super) fn figure(series: &[Series], slo_ms: (f64, f64), caption: &Caption) -
         Some(estimate) => format!("{}, {:.1}", s.style.label, estimate.mean),
         None => format!("{}, n/a", s.style.label),
     };
-    let widest = ordered.iter().map(|s| text_width(&text(s), SMALL, false)).fold(0.0, f64::max);
-    let columns = if ordered.len() > 4 && widest < 192.0 { 2 } else { 1 };
-    let rows = ordered.len().div_ceil(columns);
     let below = bottom + 54.0;
     scene.text((MARGIN + 6.0, below), "Mean latency (ms), ascending:", SMALL, Align::Left, INK);
-    for (i, one) in ordered.iter().enumerate() {
-        let at = (MARGIN + 6.0 + 230.0 * (i / rows) as f64, below + 17.0 * (i % rows + 1) as f64);
-        sample(&mut scene, one, at);
-        scene.text((at.0 + 34.0, at.1), &text(one), SMALL, Align::Left, INK);
-    }
+    let entries: Vec<(&Style, String)> = ordered.iter().map(|s| (&s.style, text(s))).collect();
+    let below = legend(&mut scene, &entries, below + 17.0);
 
     let mut notes = vec![format!("Pooled over {}.", extent(series))];
     let cut: Vec<String> = series
@@ -62,13 +56,13 @@ pub(super) fn figure(series: &[Series], slo_ms: (f64, f64), caption: &Caption) -
             cut.join(", ")
         ));
     }
-    foot(&mut scene, &notes, below + 17.0 * (rows + 1) as f64 + 6.0);
+    foot(&mut scene, &notes, below + 6.0);
 
     let means: Vec<String> = ordered.iter().map(|s| text(s)).collect();
     let alt =
         format!("Cumulative distribution of the latency. Means in ms, ascending: {}.", means.join("; "));
     let reading = "How large a share of the requests is not slower than a latency: the higher and the further left a curve, the better.";
-    Ok(Figure { name, title, reading, alt, scene })
+    Ok(Figure { name: name.into(), title, reading: reading.into(), alt, scene })
 }
 
 /// Far enough for the tails of most, but not so far that one overloaded algorithm squeezes all others together.
@@ -125,10 +119,4 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
     }
     kept.extend(end);
     kept
-}
-
-fn sample(scene: &mut Scene, series: &Series, at: Point) {
-    let style = LINE_STYLES[series.style.mark % LINE_STYLES.len()];
-    scene.dashed(&[at, (at.0 + 28.0, at.1)], style, 1.6, series.style.color);
-    marker(scene, (at.0 + 14.0, at.1), series.style.mark, 3.8, series.style.color);
 }

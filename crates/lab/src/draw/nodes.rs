@@ -11,7 +11,7 @@ pub(super) fn figure(
     caption: &Caption,
 ) -> Result<Figure, DrawError> {
     let name = "figure-1-map";
-    let places = metres(nodes).ok_or(DrawError::Empty { figure: name, what: "node" })?;
+    let places = metres(nodes).ok_or(DrawError::Empty { figure: name.into(), what: "node" })?;
     let title = format!("The {} edge nodes and their types", nodes.len());
     let mut scene = Scene::default();
     // The scale bar has the strip above the map, where no node can be.
@@ -68,7 +68,7 @@ pub(super) fn figure(
         number(north.round())
     );
     let reading = "Where the nodes stand; shape and colour tell the type, which is clock rate and memory.";
-    Ok(Figure { name, title, reading, alt, scene })
+    Ok(Figure { name: name.into(), title, reading: reading.into(), alt, scene })
 }
 
 fn color(node_type: usize) -> super::Rgb {

@@ -47,7 +47,7 @@ pub(super) enum Align {
 #[derive(Clone, Debug, PartialEq)]
 enum Shape {
     Line { points: Vec<Point>, width: f64, color: Rgb },
-    Area { points: Vec<Point>, color: Rgb },
+    Area { points: Vec<Point>, color: Rgb, opacity: f64 },
     Rectangle { corners: [Point; 2], color: Rgb },
     Text { at: Point, text: String, size: f64, bold: bool, align: Align, upward: bool, color: Rgb },
 }
@@ -79,7 +79,12 @@ impl Scene {
 
     /// A filled polygon.
     pub(super) fn area(&mut self, points: Vec<Point>, color: Rgb) {
-        self.shapes.push(Shape::Area { points, color });
+        self.shapes.push(Shape::Area { points, color, opacity: 1.0 });
+    }
+
+    /// A filled polygon that what is below shines through.
+    pub(super) fn veil(&mut self, points: Vec<Point>, color: Rgb, opacity: f64) {
+        self.shapes.push(Shape::Area { points, color, opacity });
     }
 
     /// A filled rectangle between two opposite corners.
@@ -182,8 +187,9 @@ impl Scene {
                     let style = ShapeStyle { color: rgb(*color).to_rgba(), filled: false, stroke_width };
                     area.draw(&PathElement::new(all(points), style)).map_err(failed)?;
                 }
-                Shape::Area { points, color } => {
-                    area.draw(&Polygon::new(all(points), rgb(*color).filled())).map_err(failed)?;
+                Shape::Area { points, color, opacity } => {
+                    let fill = rgb(*color).mix(*opacity).filled();
+                    area.draw(&Polygon::new(all(points), fill)).map_err(failed)?;
                 }
                 Shape::Rectangle { corners, color } => {
                     area.draw(&Rectangle::new(corners.map(at), rgb(*color).filled())).map_err(failed)?;

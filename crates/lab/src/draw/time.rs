@@ -9,7 +9,7 @@ use crate::stats::Estimate;
 pub(super) fn figure(series: &[Series], caption: &Caption) -> Result<Figure, DrawError> {
     let name = "figure-5-decision-time";
     if series.is_empty() {
-        return Err(DrawError::Empty { figure: name, what: "series" });
+        return Err(DrawError::Empty { figure: name.into(), what: "series" });
     }
     let title = "Decision time per request".to_string();
     let mut scene = Scene::default();
@@ -70,7 +70,7 @@ pub(super) fn figure(series: &[Series], caption: &Caption) -> Result<Figure, Dra
     let alt = format!("Decision time per request on a logarithmic axis; mean, P50, P99: {all}.");
     let reading = "From the median (marker) to the slowest but one in a hundred (end of the line), and the mean (pointer): further left \
                    is faster, and the axis is logarithmic.";
-    Ok(Figure { name, title, reading, alt, scene })
+    Ok(Figure { name: name.into(), title, reading: reading.into(), alt, scene })
 }
 
 fn row(scene: &mut Scene, x: &Axis, y: f64, series: &Series) {
@@ -99,7 +99,7 @@ fn mean_mark(scene: &mut Scene, (x, y): Point) {
 }
 
 /// The powers of ten around the values, two at least.
-fn decades(values: impl Iterator<Item = f64>) -> (f64, f64) {
+pub(super) fn decades(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let powers: Vec<f64> = values.filter(|v| *v > 0.0).map(f64::log10).collect();
     let low = powers.iter().copied().min_by(f64::total_cmp).unwrap_or(0.0).floor();
     let high = powers.iter().copied().max_by(f64::total_cmp).unwrap_or(1.0).ceil().max(low + 1.0);

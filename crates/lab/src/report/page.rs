@@ -1,6 +1,7 @@
 //! A page before it has a format: headings, paragraphs, tables and figures, rendered as Markdown and as HTML.
 
 use crate::draw::{DrawError, Figure, escape};
+use crate::stats::Interval;
 use std::fmt::Write as _;
 
 /// A piece of a page. Texts are plain: each renderer escapes what its format reserves.
@@ -18,6 +19,8 @@ pub(super) enum Piece {
 /// A table; in HTML its columns can be sorted.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
+    /// The name of its files, without ending.
+    pub(super) name: String,
     pub(super) caption: String,
     pub(super) header: Vec<String>,
     pub(super) rows: Vec<Vec<Value>>,
@@ -29,15 +32,17 @@ pub(super) struct Value {
     pub(super) text: String,
     /// What it sorts by, and why it stands at the right.
     pub(super) number: Option<f64>,
+    /// What its brackets say.
+    pub(super) interval: Option<Interval>,
 }
 
 impl Value {
     pub(super) fn text(text: impl Into<String>) -> Value {
-        Value { text: text.into(), number: None }
+        Value { text: text.into(), number: None, interval: None }
     }
 
     pub(super) fn number(text: impl Into<String>, number: f64) -> Value {
-        Value { text: text.into(), number: Some(number) }
+        Value { text: text.into(), number: Some(number), interval: None }
     }
 }
 
@@ -104,6 +109,79 @@ fn plain(text: &str) -> String {
         }
     }
     plain
+}
+
+/// A table as CSV, numbers in full precision; a column with intervals becomes three.
+pub(super) fn csv(table: &Table) -> String {
+    let has_interval =
+        |column: usize| table.rows.iter().any(|row| row.get(column).is_some_and(|v| v.interval.is_some()));
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let line = |cells: Vec<String>| cells.join(",") + "\n";
+    let mut header = Vec::new();
+    for (column, title) in table.header.iter().enumerate() {
+        header.push(quoted(title));
+        if has_interval(column) {
+            header.extend(["low", "high"].map(|end| quoted(&format!("{title}, {end}"))));
+        }
+    }
+    let mut text = line(header);
+    for row in &table.rows {
+        let mut cells = Vec::new();
+        for (column, value) in row.iter().enumerate() {
+            cells.push(value.number.map_or(quoted(&value.text), |number| number.to_string()));
+            if has_interval(column) {
+                let ends = value.interval.map_or([String::new(), String::new()], |interval| {
+                    [interval.low, interval.high].map(|end| end.to_string())
+                });
+                cells.extend(ends);
+            }
+        }
+        text += &line(cells);
+    }
+    text
+}
+
+/// A table for LaTeX with the package `booktabs`.
+pub(super) fn latex(table: &Table) -> String {
+    let columns: String =
+        (0..table.header.len()).map(|column| if is_numeric(table, column) { 'r' } else { 'l' }).collect();
+    // Braces around each cell: a bracket after \\ would be read as an option.
+    let line = |cells: Vec<String>| {
+        cells.iter().map(|cell| format!("{{{}}}", tex(cell))).collect::<Vec<_>>().join(" & ") + " \\\\\n"
+    };
+    let mut text = format!(
+        "% Needs \\usepackage{{booktabs}}.\n\\begin{{table}}\n\\caption{{{}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n",
+        tex(&table.caption)
+    );
+    text += &line(table.header.clone());
+    text += "\\midrule\n";
+    for row in &table.rows {
+        text += &line(row.iter().map(|value| value.text.clone()).collect());
+    }
+    text + "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
+}
+
+/// Text in which LaTeX finds no command.
+fn tex(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            '\\' => escaped.push_str("\\textbackslash{}"),
+            '~' => escaped.push_str("\\textasciitilde{}"),
+            '^' => escaped.push_str("\\textasciicircum{}"),
+            '<' => escaped.push_str("\\textless{}"),
+            '>' => escaped.push_str("\\textgreater{}"),
+            'µ' => escaped.push_str("\\textmu{}"),
+            '≤' => escaped.push_str("$\\leq$"),
+            '\u{202f}' | '\u{a0}' => escaped.push('~'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
 }
 
 /// The page as one HTML file that needs nothing else.
@@ -267,6 +345,7 @@ mod tests {
     fn texts_stay_texts() {
         let nasty = "a|b <script>alert('x')</script> & *c* `d` _e_ [f](g) \"h\"".to_string();
         let table = Table {
+            name: "nasty".to_string(),
             caption: nasty.clone(),
             header: vec!["x".to_string()],
             rows: vec![vec![Value::text(nasty.clone())]],
@@ -288,8 +367,36 @@ mod tests {
     }
 
     #[test]
+    fn tables_leave_for_other_programs() {
+        let value =
+            Value { interval: Some(Interval { low: 1.0, high: 2.0 }), ..Value::number("1.5 [1, 2]", 1.53) };
+        let table = Table {
+            name: "t".to_string(),
+            caption: "50 % & more".to_string(),
+            header: vec!["who".to_string(), "time (µs)".to_string()],
+            rows: vec![vec![Value::text("a_b, \"c\""), value], vec![Value::text("d"), Value::text("n/a")]],
+        };
+        assert_eq!(
+            csv(&table),
+            "\"who\",\"time (µs)\",\"time (µs), low\",\"time (µs), high\"\n\
+             \"a_b, \"\"c\"\"\",1.53,1,2\n\"d\",\"n/a\",,\n"
+        );
+        let latex = latex(&table);
+        for line in [
+            r"\caption{50 \% \& more}",
+            r"\begin{tabular}{lr}",
+            r"{who} & {time (\textmu{}s)} \\",
+            r#"{a\_b, "c"} & {1.5 [1, 2]} \\"#,
+            r"\bottomrule",
+        ] {
+            assert!(latex.lines().any(|found| found == line), "{line}: {latex}");
+        }
+    }
+
+    #[test]
     fn html_is_balanced_and_needs_nothing_else() {
         let table = Table {
+            name: "c".to_string(),
             caption: "c".to_string(),
             header: vec!["algorithm".to_string(), "ms".to_string()],
             rows: vec![

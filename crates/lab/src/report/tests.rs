@@ -18,6 +18,7 @@ fn input(compare_with_paper: bool) -> ReportInput {
         blocks: vec![Block {
             experiment: "paper".to_string(),
             question: "Does it?".to_string(),
+            subject: Subject::Runs,
             data: vec!["embedded".to_string()],
             commands: vec!["scale measure experiments/paper.toml".to_string()],
             parameters: vec![Parameter {
@@ -30,7 +31,7 @@ fn input(compare_with_paper: bool) -> ReportInput {
             compare_with_paper,
         }],
         styles: names.into_iter().enumerate().map(style).collect(),
-        yardstick: "greedy-latency".to_string(),
+        yardsticks: vec!["greedy-latency".to_string(), "milp".to_string()],
         notes: vec!["A note.".to_string()],
     }
 }
@@ -134,9 +135,14 @@ fn provenance_and_files() {
         assert!(report.markdown.contains(text) && report.html.contains(text), "{text}");
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let [markdown, html] = report.write(&folder.path().join("new")).expect("written");
-    assert_eq!(std::fs::read_to_string(markdown).expect("there"), report.markdown);
-    assert_eq!(std::fs::read_to_string(html).expect("there"), report.html);
+    let paths = report.write(&folder.path().join("new")).expect("written");
+    let pages: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).expect("there")).collect();
+    assert_eq!(pages, [report.markdown, report.html]);
+    assert!(!report.tables.is_empty());
+    for (name, content) in &report.tables {
+        let path = folder.path().join("new/tables").join(name);
+        assert_eq!(&std::fs::read_to_string(path).expect("there"), content);
+    }
 }
 
 #[test]
@@ -167,7 +173,7 @@ fn the_summary_comes_from_the_records() {
     };
     let text = summary(all.collect(), true).expect("a summary");
     for part in [
-        r"of 3 algorithms, The nearest \<rule\> has the lowest mean latency, 92.0 \[91.0, 93.0\] ms",
+        r"Of 3 algorithms, The nearest \<rule\> has the lowest mean latency, 92.0 \[91.0, 93.0\] ms",
         r"On the same 3 seeds, the mean latency of The nearest \<rule\> differs from that of The greedy-latency \<rule\> by \
           -10.00 \[-10.00, -10.00\] ms (lower)",
         "decides fastest, in",
@@ -179,7 +185,7 @@ fn the_summary_comes_from_the_records() {
     // With the yardstick alone there is no difference, and without the paper no word about it.
     let text = summary(cells("greedy-latency", 1, 100.0).collect(), false).expect("a summary");
     assert!(
-        text.contains("of 1 algorithm, The") && !text.contains("differs") && !text.contains("paper's"),
+        text.contains("Of 1 algorithm, The") && !text.contains("differs") && !text.contains("paper's"),
         "{text}"
     );
     assert_eq!(summary(Vec::new(), true), None);
@@ -199,4 +205,105 @@ fn decision_times_stand_beside_the_papers() {
     assert!(!table.contains("Scale (paper)"));
     let page = render(&input(false), &records).expect("a report").markdown;
     assert!(page.contains("| algorithm | mean (µs) | P50 (µs) | P99 (µs) |\n"));
+}
+
+/// The answer of a block, and the page.
+fn answered(subject: Subject, records: &Records) -> (String, String) {
+    let mut input = input(false);
+    input.blocks[0].subject = subject;
+    let page = render(&input, records).expect("a report").markdown;
+    let answer = page.split("### Answer\n\n").nth(1).expect("an answer").lines().next().expect("a line");
+    (answer.replace('\\', ""), page)
+}
+
+fn sweep(parameter: &str) -> Sweep {
+    Sweep {
+        parameter: parameter.into(),
+        values: vec![1.0, 2.0],
+        scale: vec!["x".into()],
+        axis: None,
+        logarithmic: false,
+    }
+}
+
+fn swept(algorithm: &'static str, at: &'static str, ms: f64) -> impl Iterator<Item = Cell> {
+    cells(algorithm, 3, ms).map(move |mut cell| {
+        cell.row.sweep = at.into();
+        cell
+    })
+}
+
+#[test]
+fn a_sweep_is_answered_point_by_point() {
+    let all = swept("greedy-latency", "load=1", 100.0)
+        .chain(swept("greedy-latency", "load=2", 200.0))
+        .chain(swept("nearest", "load=1", 90.0))
+        .chain(swept("nearest", "load=2", 230.0));
+    let (answer, page) = answered(Subject::Sweeps(vec![sweep("load")]), &Records::new(all.collect()));
+    for part in [
+        "From 1 to 2 (load), the mean latency of The greedy-latency <rule> goes from 102.0 [101.0, 103.0] to 202.0",
+        "the mean latency of The nearest <rule> is lower at 1 of 2 points, higher at 1 and not distinguishable at 0",
+        "the largest difference is +30.00 [+30.00, +30.00] ms, at 2.",
+    ] {
+        assert!(answer.contains(part), "{part}: {answer}");
+    }
+    assert_eq!(table_row(&page, r"| load=2 | The nearest \<rule\> | 232.0")[1], r"The nearest \<rule\>");
+    assert!(page.contains(r"| load=2 | The nearest \<rule\> | +30.00"), "{page}");
+}
+
+#[test]
+fn ratios_say_what_they_rest_on() {
+    let all = swept("greedy-latency", "", 100.0)
+        .chain(swept("nearest", "", 150.0))
+        .chain(swept("greedy-latency", "a=1", 100.0))
+        .chain(swept("nearest", "a=1", 140.0))
+        .chain(swept("greedy-latency", "a=2", 100.0))
+        .chain(swept("nearest", "a=2", 60.0));
+    let algorithms = vec!["greedy-latency".to_string(), "nearest".to_string()];
+    let subject = Subject::Ratios { algorithms, sweeps: vec![sweep("a")] };
+    let (answer, page) = answered(subject, &Records::new(all.collect()));
+    // (151 + 152 + 153) / (101 + 102 + 103) = 1.490; 142 / 102 = 1.392; 62 / 102 = 0.608.
+    for part in
+        ["is 1.490 [", "moves most, to 0.608 [", "with a at 2 times", "above 1 in 1 of 2 cases, below 1 in 1"]
+    {
+        assert!(answer.contains(part), "{part}: {answer}");
+    }
+    assert!(page.contains("| a | 1 | 1.392"), "{page}");
+}
+
+#[test]
+fn gaps_are_means_over_seeds() {
+    let row = |algorithm: &str, seed: u64, batch: u64, objective: f64| crate::batches::GapRow {
+        experiment: "paper".into(),
+        scenario: "0".into(),
+        algorithm: algorithm.into(),
+        parameters: String::new(),
+        seed,
+        batch,
+        requests: 3,
+        data: "embedded".into(),
+        revision: "r".into(),
+        toolchain: "t".into(),
+        objective: Some(objective),
+        bound: 1000.0,
+        proved: true,
+    };
+    let mut batches = BatchRecords::default();
+    for seed in [1, 2] {
+        for batch in [0, 1] {
+            batches.gaps.push(row("greedy-latency", seed, batch, 1020.0));
+            batches.gaps.push(row("nearest", seed, batch, 1000.0 + 4.0 * batch as f64));
+            batches.gaps.push(row(crate::batches::LP, seed, batch, 990.0));
+        }
+    }
+    let (answer, page) = answered(Subject::Batches(batches), &Records::default());
+    for part in [
+        "On 4 batches, 4 of them solved to proven optimality, The nearest <rule> comes closest, with a mean gap of 0.200",
+        "100.0 [100.0, 100.0] % of the batches within 1 %",
+        "The mean gap of The greedy-latency <rule> is 2.000 [2.000, 2.000] %",
+        "differs from it by -1.800 [-1.800, -1.800] points (lower)",
+    ] {
+        assert!(answer.contains(part), "{part}: {answer}");
+    }
+    assert_eq!(table_row(&page, "| bound: LP relaxation")[3], r"-1.000 \[-1.000, -1.000\]");
 }

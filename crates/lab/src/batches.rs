@@ -1,0 +1,531 @@
+//! Single batches instead of whole runs: the same problems for every algorithm, so that only the decision differs.
+//!
+//! Over a day two algorithms soon decide different problems, because each leaves other containers behind. Here a run of
+//! one algorithm gives the problems, every so many batches one, and each algorithm solves each of them from the same
+//! state. The exact solver proves a bound on each; [`GapRow::gap`] says how far above it an algorithm ends.
+//!
+//! Records stand below `<out>/records/<experiment>/`: `batches/seed<seed>.csv` and `.trace.csv` for each seed, written
+//! when all its batches are solved, and all seeds together in `<experiment>.gap.csv` and `<experiment>.trace.csv`. All of
+//! them have the same bytes on every run.
+
+use crate::experiment::{Batches, Experiment};
+use crate::measure::{self, Build};
+use crate::record::{RecordError, write_atomically};
+use crate::roster::{self, Algorithm, Entry};
+use crate::scenario::Built;
+use crate::stats::mean;
+use crate::train::Agents;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use rayon::prelude::*;
+use scale_evolve::{Hybrid, Midaco};
+use scale_milp::bounds;
+use scale_model::{
+    BatchProblem, Budget, Instance, OneByOne, Outcome, Placement, Proof, Seed, SolveError, Solver, evaluate,
+    violations,
+};
+use scale_sim::Observer;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::path::{Path, PathBuf};
+
+/// What an algorithm, or a bound, reaches on one batch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GapRow {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Hash of the scenario.
+    pub scenario: String,
+    /// Roster name of the algorithm, or [`LP`] or [`CAPACITY_FREE`].
+    pub algorithm: String,
+    /// Its parameters.
+    pub parameters: String,
+    /// Seed of the workload.
+    pub seed: u64,
+    /// Number of the batch, from 0 at the end of the warm-up.
+    pub batch: u64,
+    /// Requests in it.
+    pub requests: u64,
+    /// Which data.
+    pub data: String,
+    /// Git revision that measured it.
+    pub revision: String,
+    /// Compiler that built it.
+    pub toolchain: String,
+    /// J of its placement in ms; nothing if it found none. Of a bound: the bound.
+    pub objective: Option<f64>,
+    /// No placement of the batch has a lower J than this.
+    pub bound: f64,
+    /// Whether the bound is the optimum.
+    pub proved: bool,
+}
+
+/// The best J that a search had found after so many evaluations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceRow {
+    /// As in [`GapRow`].
+    pub experiment: String,
+    /// As in [`GapRow`].
+    pub scenario: String,
+    /// As in [`GapRow`].
+    pub algorithm: String,
+    /// As in [`GapRow`].
+    pub seed: u64,
+    /// As in [`GapRow`].
+    pub batch: u64,
+    /// Evaluations spent.
+    pub evaluations: u64,
+    /// J in ms; nothing as long as no placement was found.
+    pub objective: Option<f64>,
+    /// As in [`GapRow`].
+    pub bound: f64,
+}
+
+/// The bound of the linear relaxation, as a row among the algorithms.
+pub const LP: &str = "lp-relaxation";
+/// The bound of every request at its cheapest, as a row among the algorithms.
+pub const CAPACITY_FREE: &str = "capacity-free";
+
+impl GapRow {
+    /// How far the objective lies above the proven bound, in percent of it; negative for a weaker bound.
+    pub fn gap(&self) -> Option<f64> {
+        gap(self.objective, self.bound)
+    }
+}
+
+impl TraceRow {
+    /// As [`GapRow::gap`].
+    pub fn gap(&self) -> Option<f64> {
+        gap(self.objective, self.bound)
+    }
+}
+
+fn gap(objective: Option<f64>, bound: f64) -> Option<f64> {
+    objective.map(|objective| 100.0 * (objective - bound) / bound).filter(|gap| gap.is_finite())
+}
+
+/// All rows of an experiment, by seed, batch and algorithm.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchRecords {
+    /// One row an algorithm and batch.
+    pub gaps: Vec<GapRow>,
+    /// Several rows a search and batch.
+    pub traces: Vec<TraceRow>,
+}
+
+impl BatchRecords {
+    /// The gaps of all batches, in percent, ascending.
+    pub fn gaps_of(&self, algorithm: &str) -> Vec<f64> {
+        let rows = self.gaps.iter().filter(|row| row.algorithm == algorithm);
+        let mut gaps: Vec<f64> = rows.filter_map(GapRow::gap).collect();
+        gaps.sort_by(f64::total_cmp);
+        gaps
+    }
+
+    /// One value a seed: the mean of what `value` says of its rows.
+    pub fn by_seed(&self, algorithm: &str, value: impl Fn(&GapRow) -> Option<f64>) -> Vec<(u64, f64)> {
+        let rows = self.gaps.iter().filter(|row| row.algorithm == algorithm);
+        means(rows.filter_map(|row| value(row).map(|value| (row.seed, value))))
+    }
+
+    /// The same for the gap after so many evaluations.
+    pub fn traced_by_seed(&self, algorithm: &str, evaluations: u64) -> Vec<(u64, f64)> {
+        let at = |row: &&TraceRow| row.algorithm == algorithm && row.evaluations == evaluations;
+        means(self.traces.iter().filter(at).filter_map(|row| row.gap().map(|gap| (row.seed, gap))))
+    }
+
+    /// Evaluations at which traces were read, ascending.
+    pub fn evaluations(&self) -> Vec<u64> {
+        let mut all: Vec<u64> = self.traces.iter().map(|row| row.evaluations).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// How many batches were solved, and of how many the optimum is proved.
+    pub fn proved(&self) -> (usize, usize) {
+        let exact = || self.gaps.iter().filter(|row| row.algorithm == LP);
+        (exact().count(), exact().filter(|row| row.proved).count())
+    }
+}
+
+/// The mean of each seed's values, by seed.
+fn means(values: impl Iterator<Item = (u64, f64)>) -> Vec<(u64, f64)> {
+    let mut seeds: std::collections::BTreeMap<u64, Vec<f64>> = Default::default();
+    values.for_each(|(seed, value)| seeds.entry(seed).or_default().push(value));
+    seeds.into_iter().filter_map(|(seed, values)| mean(&values).map(|mean| (seed, mean))).collect()
+}
+
+/// Solves what is not recorded yet, and returns all rows.
+///
+/// # Errors
+/// An experiment without `[batches]`, an algorithm that breaks a rule, or records that cannot be written.
+pub fn measure(experiment: &Experiment, built: &Built, out: &Path, threads: usize) -> Result<BatchRecords> {
+    ensure!(threads > 0, "threads: 0: expected at least 1");
+    let build = Build::of_this_program()?;
+    measure::forget_other_builds(out, experiment, &build)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let mut records = BatchRecords::default();
+    for (index, &seed) in experiment.seeds.iter().enumerate() {
+        let files = Files::of(out, experiment, seed);
+        let part = match files.read().ok().filter(|part| belongs(part, experiment, built, seed)) {
+            Some(part) => part,
+            None => {
+                let part = pool.install(|| solve_seed(experiment, built, &build, seed))?;
+                files.write(&part)?;
+                part
+            }
+        };
+        tracing::info!("{} {}/{}: seed {seed}", experiment.name, index + 1, experiment.seeds.len());
+        records.gaps.extend(part.gaps);
+        records.traces.extend(part.traces);
+    }
+    Files::of_all(out, experiment).write(&records)?;
+    Ok(records)
+}
+
+/// What [`measure`] has recorded.
+///
+/// # Errors
+/// If something is missing, or belongs to another version of the experiment.
+pub fn recorded(experiment: &Experiment, built: &Built, out: &Path) -> Result<BatchRecords> {
+    let mut records = BatchRecords::default();
+    for &seed in &experiment.seeds {
+        let part = Files::of(out, experiment, seed).read()?;
+        ensure!(
+            belongs(&part, experiment, built, seed),
+            "seed {seed}: recorded for another version of the experiment: run `scale measure` first"
+        );
+        records.gaps.extend(part.gaps);
+        records.traces.extend(part.traces);
+    }
+    Ok(records)
+}
+
+/// Whether rows are those of this scenario and these algorithms, all of them.
+fn belongs(part: &BatchRecords, experiment: &Experiment, built: &Built, seed: u64) -> bool {
+    let known = |name: &str| part.gaps.iter().any(|row| row.algorithm == name);
+    let traced = experiment.batches.as_ref().is_some_and(|batches| batches.evaluations.is_some());
+    part.gaps.iter().all(|row| row.scenario == built.hash && row.seed == seed)
+        && experiment.algorithms.iter().all(|name| known(name))
+        && known(LP)
+        && traced != part.traces.is_empty()
+}
+
+struct Files {
+    gaps: PathBuf,
+    traces: PathBuf,
+}
+
+impl Files {
+    fn of(out: &Path, experiment: &Experiment, seed: u64) -> Files {
+        let folder = out.join("records").join(&experiment.name).join("batches");
+        Files {
+            gaps: folder.join(format!("seed{seed}.csv")),
+            traces: folder.join(format!("seed{seed}.trace.csv")),
+        }
+    }
+
+    fn of_all(out: &Path, experiment: &Experiment) -> Files {
+        let (folder, name) = (out.join("records").join(&experiment.name), &experiment.name);
+        Files {
+            gaps: folder.join(format!("{name}.gap.csv")),
+            traces: folder.join(format!("{name}.trace.csv")),
+        }
+    }
+
+    fn read(&self) -> Result<BatchRecords> {
+        Ok(BatchRecords { gaps: read(&self.gaps)?, traces: read(&self.traces)? })
+    }
+
+    /// The gaps come last: with them a seed is whole.
+    fn write(&self, part: &BatchRecords) -> Result<()> {
+        write(&self.traces, &part.traces)?;
+        write(&self.gaps, &part.gaps)
+    }
+}
+
+fn read<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>> {
+    let mut reader = csv::Reader::from_path(file).with_context(|| format!("{}", file.display()))?;
+    let rows: Result<Vec<T>, csv::Error> = reader.deserialize().collect();
+    rows.with_context(|| format!("{}", file.display()))
+}
+
+fn write<T: Serialize>(file: &Path, rows: &[T]) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row)?;
+    }
+    let text = writer
+        .into_inner()
+        .map_err(|error| RecordError::Io { file: file.to_path_buf(), source: error.into_error() })?;
+    Ok(write_atomically(file, &text)?)
+}
+
+/// Keeps every so many batches.
+struct Sample {
+    every: u64,
+    seen: u64,
+    kept: Vec<(u64, Instance)>,
+}
+
+impl Observer for Sample {
+    fn batch(&mut self, problem: &BatchProblem<'_>, _outcomes: &[Outcome], measured: bool) {
+        if measured {
+            if self.seen % self.every == self.every / 2 {
+                self.kept.push((self.seen, Instance::of(problem)));
+            }
+            self.seen += 1;
+        }
+    }
+}
+
+fn solve_seed(experiment: &Experiment, built: &Built, build: &Build, seed: u64) -> Result<BatchRecords> {
+    let batches = experiment.batches.as_ref().ok_or_else(|| anyhow!("expected [batches]"))?;
+    let entries: Result<Vec<&Entry>> =
+        experiment.algorithms.iter().map(|name| roster::find(name).map_err(|error| anyhow!(error))).collect();
+    let entries = entries?;
+    let sampler = roster::find(&batches.sampled_by).map_err(|error| anyhow!(error))?;
+    let generated = built.workload(seed)?;
+    let config = built.sim(generated.warmup_until);
+    let mut sample = Sample { every: batches.every, seen: 0, kept: Vec::new() };
+    measure::run(&built.platform, &generated.workload, &config, sampler, &Agents::none(), seed, &mut sample)?;
+    let parts: Result<Vec<BatchRecords>> = sample
+        .kept
+        .par_iter()
+        .map(|(batch, instance)| {
+            let row = GapRow {
+                experiment: experiment.name.clone(),
+                scenario: built.hash.clone(),
+                algorithm: String::new(),
+                parameters: String::new(),
+                seed,
+                batch: *batch,
+                requests: instance.requests.len() as u64,
+                data: built.data.clone(),
+                revision: build.revision.clone(),
+                toolchain: build.toolchain.clone(),
+                objective: None,
+                bound: 0.0,
+                proved: false,
+            };
+            solve_batch(batches, &entries, &instance.problem(), &row)
+                .with_context(|| format!("seed {seed}, batch {batch}"))
+        })
+        .collect();
+    let mut records = BatchRecords::default();
+    for part in parts? {
+        records.gaps.extend(part.gaps);
+        records.traces.extend(part.traces);
+    }
+    Ok(records)
+}
+
+/// Every algorithm on one batch. `row` has what its rows have in common.
+fn solve_batch(
+    batches: &Batches,
+    entries: &[&Entry],
+    problem: &BatchProblem<'_>,
+    row: &GapRow,
+) -> Result<BatchRecords> {
+    let exact = roster::find("milp").map_err(|error| anyhow!(error))?;
+    let seed = |entry: &Entry| Seed(row.seed).derive(entry.name, row.batch);
+    let Algorithm::Solver(mut solver, budget) = (exact.make)(seed(exact)) else {
+        bail!("milp: expected a solver");
+    };
+    let optimum = solver.solve(problem, &Budget { nodes: Some(batches.nodes), ..budget }).context("milp")?;
+    judge(problem, &optimum.placement).context("milp")?;
+    let relaxed = bounds::lp_relaxation(problem, &Budget::default())?.bound;
+    let proved = optimum.proof == Proof::Optimal;
+    let bound = if proved { optimum.objective } else { optimum.bound.unwrap_or(relaxed).max(relaxed) };
+    let row = GapRow { bound, proved, ..row.clone() };
+
+    let mut records = BatchRecords::default();
+    for entry in entries {
+        let (placement, trace, parameters) = match batches.evaluations {
+            Some(evaluations) if search(entry).is_some() => {
+                let (placement, trace) = traced(entry, seed(entry), problem, evaluations);
+                (placement, trace, format!("evaluations={evaluations}"))
+            }
+            _ if entry.name == exact.name => {
+                (Some(optimum.placement.clone()), Vec::new(), format!("nodes={}", batches.nodes))
+            }
+            _ => (decide(entry, seed(entry), problem)?, Vec::new(), entry.parameters.to_string()),
+        };
+        let objective = match &placement {
+            Some(placement) => Some(judge(problem, placement).with_context(|| entry.name)?),
+            None => None,
+        };
+        let algorithm = entry.name.to_string();
+        records.gaps.push(GapRow { algorithm, parameters, objective, ..row.clone() });
+        records.traces.extend(trace.into_iter().map(|(evaluations, objective)| TraceRow {
+            experiment: row.experiment.clone(),
+            scenario: row.scenario.clone(),
+            algorithm: entry.name.into(),
+            seed: row.seed,
+            batch: row.batch,
+            evaluations,
+            objective,
+            bound,
+        }));
+    }
+    for (name, value) in [(LP, relaxed), (CAPACITY_FREE, bounds::capacity_free(problem))] {
+        records.gaps.push(GapRow { algorithm: name.into(), objective: Some(value), ..row.clone() });
+    }
+    Ok(records)
+}
+
+/// J of a placement that keeps all constraints.
+fn judge(problem: &BatchProblem<'_>, placement: &Placement) -> Result<f64> {
+    match violations(problem, placement).first() {
+        Some(violation) => bail!("not allowed: {violation}"),
+        None => Ok(evaluate(problem, placement).objective),
+    }
+}
+
+/// An algorithm of the roster on a batch; nothing if it finds no placement.
+fn decide(entry: &Entry, seed: Seed, problem: &BatchProblem<'_>) -> Result<Option<Placement>> {
+    let solved = match (entry.make)(seed) {
+        Algorithm::Scheduler(scheduler) => OneByOne(scheduler).solve(problem, &Budget::default()),
+        Algorithm::Solver(mut solver, budget) => solver.solve(problem, &budget),
+        // What an agent remembers of the requests before belongs to it, and a single batch has none before it.
+        Algorithm::Learned(learned) => {
+            bail!("{}: an agent is not asked about single batches", learned.name())
+        }
+    };
+    match solved {
+        Ok(solution) => Ok(Some(solution.placement)),
+        Err(SolveError::NothingFound) => Ok(None),
+        Err(error) => Err(error).with_context(|| entry.name),
+    }
+}
+
+/// The searches whose way can be traced.
+#[derive(Clone, Copy)]
+enum Search {
+    Midaco,
+    Hybrid,
+}
+
+fn search(entry: &Entry) -> Option<Search> {
+    match entry.name.split_once('-')?.0 {
+        "midaco" => Some(Search::Midaco),
+        "hybrid" => Some(Search::Hybrid),
+        _ => None,
+    }
+}
+
+/// What a search found, and the best that it had at each point of [`grid`].
+fn traced(
+    entry: &Entry,
+    seed: Seed,
+    problem: &BatchProblem<'_>,
+    evaluations: u64,
+) -> (Option<Placement>, Vec<(u64, Option<f64>)>) {
+    let budget = Budget { evaluations: Some(evaluations), ..Budget::default() };
+    let (placement, steps) = match search(entry) {
+        Some(Search::Midaco) => {
+            let (batch, run) = Midaco { evaluations, seed }.run(problem, &budget);
+            let best = run.best.filter(|found| found.value.feasible());
+            (best.map(|found| batch.placement(&found.point)), run.trace)
+        }
+        Some(Search::Hybrid) => {
+            let run = Hybrid { evaluations, seed }.run(problem, &budget);
+            (Some(run.placement), run.trace)
+        }
+        None => (None, Vec::new()),
+    };
+    let best_at = |at: u64| {
+        let until = steps.iter().filter(|step| step.evaluations <= at && step.value.feasible());
+        (at, until.map(|step| step.value.objective).min_by(f64::total_cmp))
+    };
+    (placement, grid(evaluations).into_iter().map(best_at).collect())
+}
+
+/// 100, 200, 500, 1000, ... and the end.
+fn grid(end: u64) -> Vec<u64> {
+    let decades = std::iter::successors(Some(100u64), |power| power.checked_mul(10)).take_while(|p| *p < end);
+    let steps = decades.flat_map(|power| [1, 2, 5].map(|digit| digit * power));
+    steps.filter(|at| *at < end).chain([end]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Figure;
+    use crate::reproduce::built_in;
+
+    #[test]
+    fn the_grid_ends_where_the_budget_ends() {
+        assert_eq!(grid(1000), [100, 200, 500, 1000]);
+        assert_eq!(grid(700), [100, 200, 500, 700]);
+        assert_eq!(grid(50), [50]);
+    }
+
+    #[test]
+    fn a_gap_is_in_percent_of_the_bound() {
+        assert_eq!(gap(Some(110.0), 100.0).map(|gap| gap.round()), Some(10.0));
+        assert_eq!(gap(Some(95.0), 100.0).map(|gap| gap.round()), Some(-5.0));
+        assert_eq!(gap(None, 100.0), None);
+        assert_eq!(gap(Some(1.0), 0.0), None);
+    }
+
+    /// A few batches of the quick scenario: the optimum is nobody's upper bound, and the bounds lie below it.
+    #[test]
+    fn nobody_beats_the_proven_bound_and_the_records_resume() {
+        let text = built_in("quick").expect("built in");
+        let mut experiment = Experiment::parse(text).expect("valid");
+        experiment.name = "few".into();
+        experiment.figures = vec![Figure::Map];
+        experiment.seeds = vec![1, 2];
+        experiment.algorithms = ["milp", "greedy-latency", "power-of-two", "hybrid-200k", "midaco-50k"]
+            .map(String::from)
+            .to_vec();
+        experiment.scenario.arrivals.warmup_minutes = 60;
+        experiment.scenario.arrivals.minutes = Some(6);
+        experiment.batches = Some(Batches {
+            sampled_by: "greedy-latency".into(),
+            every: 3,
+            nodes: 1000,
+            evaluations: Some(2000),
+        });
+        let built = experiment.scenario.build().expect("a platform");
+        let out = tempfile::tempdir().expect("a folder");
+        assert!(recorded(&experiment, &built, out.path()).is_err());
+        let records = measure(&experiment, &built, out.path(), 2).expect("measured");
+        let (batches, proved) = records.proved();
+        assert!(batches >= 4 && proved == batches, "{proved} of {batches}");
+        assert_eq!(records.gaps.len(), 7 * batches);
+        for row in &records.gaps {
+            let gap = row.gap().expect("solved");
+            match row.algorithm.as_str() {
+                "milp" => assert_eq!(gap, 0.0),
+                LP => assert!((-5.0..=1e-6).contains(&gap), "{gap}"),
+                CAPACITY_FREE => assert!(gap <= 1e-6, "{gap}"),
+                other => assert!(gap >= -1e-6, "{other}: {gap}"),
+            }
+        }
+        // Each trace falls, and ends at what the search returned.
+        for name in ["hybrid-200k", "midaco-50k"] {
+            for row in records.gaps.iter().filter(|row| row.algorithm == name) {
+                let own = |trace: &&TraceRow| {
+                    (trace.algorithm.as_str(), trace.seed, trace.batch) == (name, row.seed, row.batch)
+                };
+                let way: Vec<Option<f64>> = records.traces.iter().filter(own).map(|t| t.objective).collect();
+                assert_eq!(way.len(), grid(2000).len());
+                assert!(way.iter().flatten().is_sorted_by(|a, b| a >= b), "{name}: {way:?}");
+                let (last, end) = (way.last().copied().flatten(), row.objective);
+                let close = |(a, b): (f64, f64)| (a - b).abs() < 1e-2;
+                assert!(
+                    last.zip(end).is_none_or(close) && last.is_some() == end.is_some(),
+                    "{last:?}, {end:?}"
+                );
+            }
+        }
+        // A second run reads what the first has written.
+        assert_eq!(measure(&experiment, &built, out.path(), 1).expect("measured"), records);
+        assert_eq!(recorded(&experiment, &built, out.path()).expect("recorded"), records);
+        experiment.algorithms.push("nearest".into());
+        assert!(recorded(&experiment, &built, out.path()).is_err());
+    }
+}
