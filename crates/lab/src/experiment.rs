@@ -87,6 +87,8 @@ pub enum Figure {
     Convergence,
     /// Quality against decision time.
     Pareto,
+    /// What the agents reach in the course of their training; figure 7.
+    Learning,
     /// Metrics over the values of a sweep, one figure a sweep.
     Sweep,
     /// How far the ratio of two algorithms moves with each sweep.
@@ -95,7 +97,7 @@ pub enum Figure {
 
 impl Figure {
     /// All kinds.
-    pub const ALL: [Figure; 11] = [
+    pub const ALL: [Figure; 12] = [
         Figure::Map,
         Figure::Cdf,
         Figure::Percentiles,
@@ -105,11 +107,13 @@ impl Figure {
         Figure::Parts,
         Figure::Convergence,
         Figure::Pareto,
+        Figure::Learning,
         Figure::Sweep,
         Figure::Tornado,
     ];
 
-    /// The number that every figure of this kind has: 1 to 5 in the paper, 10 for the latency's parts.
+    /// The number that every figure of this kind has: 1 to 5 in the paper, 7 for learning curves, 10 for the
+    /// latency's parts.
     pub fn number(self) -> Option<u32> {
         match self {
             Figure::Map => Some(1),
@@ -117,6 +121,7 @@ impl Figure {
             Figure::Percentiles => Some(3),
             Figure::Violations => Some(4),
             Figure::DecisionTime => Some(5),
+            Figure::Learning => Some(7),
             Figure::Parts => Some(10),
             Figure::Gap | Figure::Convergence | Figure::Pareto | Figure::Sweep | Figure::Tornado => None,
         }
@@ -134,6 +139,7 @@ impl Figure {
             Figure::Parts => "parts",
             Figure::Convergence => "convergence",
             Figure::Pareto => "pareto",
+            Figure::Learning => "learning",
             Figure::Sweep => "sweep",
             Figure::Tornado => "tornado",
         }

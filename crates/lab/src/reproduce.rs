@@ -12,12 +12,13 @@ use crate::report::{self, Block, Parameter, ReportInput, Subject};
 use crate::roster::ROSTER;
 use crate::scenario::Scenario;
 use crate::stats::{LEVEL, RESAMPLES, bootstrap_mean_ci, paired_ratio};
+use crate::train::{self, CurvePoint};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use scale_topology::NODE_TYPES;
 use std::path::{Path, PathBuf};
 
 /// The experiments that come with the program, as (name, TOML).
-pub const BUILT_IN: [(&str, &str); 11] = [
+pub const BUILT_IN: [(&str, &str); 14] = [
     ("paper", include_str!("../../../experiments/paper.toml")),
     ("burst", include_str!("../../../experiments/burst.toml")),
     ("gap", include_str!("../../../experiments/gap.toml")),
@@ -28,6 +29,9 @@ pub const BUILT_IN: [(&str, &str); 11] = [
     ("slo", include_str!("../../../experiments/slo.toml")),
     ("memory", include_str!("../../../experiments/memory.toml")),
     ("sensitivity", include_str!("../../../experiments/sensitivity.toml")),
+    ("tight", include_str!("../../../experiments/tight.toml")),
+    ("generalisation", include_str!("../../../experiments/generalisation.toml")),
+    ("ablation", include_str!("../../../experiments/ablation.toml")),
     ("quick", include_str!("../../../experiments/quick.toml")),
 ];
 
@@ -49,7 +53,7 @@ pub enum Set {
 
 /// Which experiments each set has, and about how long one core takes for each, in seconds. Measured once, on two cores of
 /// a server of 2023; the estimate at the start rests on it and says so.
-const PLAN: [(&str, Set, u32); 11] = [
+const PLAN: [(&str, Set, u32); 14] = [
     ("paper", Set::Default, 60),
     ("burst", Set::Default, 60),
     ("gap", Set::Default, 60),
@@ -60,6 +64,9 @@ const PLAN: [(&str, Set, u32); 11] = [
     ("slo", Set::Default, 60),
     ("memory", Set::Default, 60),
     ("sensitivity", Set::Full, 60),
+    ("tight", Set::Full, 60),
+    ("generalisation", Set::Default, 60),
+    ("ablation", Set::Full, 60),
     ("quick", Set::Quick, 20),
 ];
 
@@ -137,6 +144,8 @@ pub struct Measured {
     pub records: Records,
     /// Its batches; none without.
     pub batches: BatchRecords,
+    /// How its agents learned, as (algorithm, curve); none without [`Figure::Learning`].
+    pub curves: Vec<(String, Vec<CurvePoint>)>,
 }
 
 /// Measures what is not recorded yet below `out`, or a share of it. Batches are not shared out: the first shard solves them.
@@ -145,13 +154,21 @@ pub struct Measured {
 /// As [`measure::measure_share`] and [`batches::measure`].
 pub fn measure(experiment: &Experiment, out: &Path, threads: usize, share: Share) -> Result<Measured> {
     let points = experiment.build()?;
-    let mut measured = Measured { points, records: Records::default(), batches: BatchRecords::default() };
+    let mut measured = Measured {
+        points,
+        records: Records::default(),
+        batches: BatchRecords::default(),
+        curves: Vec::new(),
+    };
     match (&experiment.batches, measured.points.first()) {
         (Some(_), Some(_)) if share.shard.is_some_and(|shard| shard.index != 0) => {}
         (Some(_), Some(point)) => {
             measured.batches = batches::measure(experiment, &point.built, out, threads)?;
         }
         _ => measured.records = measure::measure_share(experiment, &measured.points, out, threads, share)?,
+    }
+    if experiment.figures.contains(&Figure::Learning) && share.shard.is_none() {
+        measured.curves = train::curves(experiment, out, threads)?;
     }
     Ok(measured)
 }
@@ -262,7 +279,7 @@ fn recorded(experiment: &Experiment, out: &Path) -> Result<Measured> {
         let batches = batches::recorded(experiment, &point.built, out).context(
             "the batches of this version of the experiment are not recorded: run `scale measure` first",
         )?;
-        return Ok(Measured { points, records: Records::default(), batches });
+        return Ok(Measured { points, records: Records::default(), batches, curves: Vec::new() });
     }
     let folder = out.join("records").join(&experiment.name);
     let wanted = measure::keys(experiment, &points)?;
@@ -274,7 +291,12 @@ fn recorded(experiment: &Experiment, out: &Path) -> Result<Measured> {
         "{}: {found} of {all} cells of this version of the experiment are recorded: run `scale measure` first",
         folder.display()
     );
-    Ok(Measured { points, records, batches: BatchRecords::default() })
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let curves = match experiment.figures.contains(&Figure::Learning) {
+        true => train::curves(experiment, out, threads)?,
+        false => Vec::new(),
+    };
+    Ok(Measured { points, records, batches: BatchRecords::default(), curves })
 }
 
 /// How every algorithm of the roster looks.
@@ -303,7 +325,7 @@ fn draw_measured(
     measured: &Measured,
     folder: &Path,
 ) -> Result<Drawn> {
-    let Measured { points, records, batches } = measured;
+    let Measured { points, records, batches, curves } = measured;
     let Point { label, built } = points.first().ok_or_else(|| anyhow!("no scenario"))?;
     let caption = |at: &str| {
         let at = if at.is_empty() { String::new() } else { format!(", {at}") };
@@ -344,6 +366,7 @@ fn draw_measured(
                 let chart = convergence_chart(experiment, batches, name("convergence"));
                 figures.push(draw::lines(&chart, &caption(""))?);
             }
+            Figure::Learning => figures.push(draw::lines(&learning_chart(curves), &caption(""))?),
             Figure::Sweep => {
                 for sweep in &experiment.sweeps {
                     let chart = sweep_chart(experiment, sweep, records, name(&slug(&sweep.parameter)));
@@ -466,6 +489,53 @@ fn convergence_chart(experiment: &Experiment, batches: &BatchRecords, name: Stri
             "One run of the whole budget each: a search that plans for fewer evaluations can be better at that point. An \
              evaluation of Midaco costs the whole batch, one of Hybrid a single move."
                 .into(),
+        ],
+    }
+}
+
+/// What the agents reach in the course of their training, over training seeds.
+fn learning_chart(curves: &[(String, Vec<CurvePoint>)]) -> LineChart {
+    let line = |style: &Style, of: fn(&CurvePoint) -> f64| {
+        let own: Vec<&[CurvePoint]> =
+            curves.iter().filter(|(name, _)| *name == style.algorithm).map(|(_, curve)| &curve[..]).collect();
+        let length = own.iter().map(|curve| curve.len()).min().unwrap_or(0);
+        let mut points: Vec<(f64, crate::stats::Estimate)> = Vec::new();
+        for index in 0..length {
+            let at = own.iter().map(|curve| curve[index].decisions as f64).sum::<f64>() / own.len() as f64;
+            // Enough points for a line, on an axis by ratios.
+            if index + 1 < length && points.last().is_some_and(|(last, _)| at < 1.1 * last) {
+                continue;
+            }
+            let values: Vec<f64> = own.iter().map(|curve| of(&curve[index])).collect();
+            points.extend(
+                bootstrap_mean_ci(&values, LEVEL, RESAMPLES, BOOTSTRAP_SEED).map(|estimate| (at, estimate)),
+            );
+        }
+        Line { style: style.clone(), points }
+    };
+    let styles: Vec<Style> = styles()
+        .into_iter()
+        .filter(|style| curves.iter().any(|(name, _)| *name == style.algorithm))
+        .collect();
+    let panel = |axis: &str, of: fn(&CurvePoint) -> f64| Panel {
+        axis: axis.into(),
+        scale: Scale::Linear,
+        lines: styles.iter().map(|style| line(style, of)).collect(),
+    };
+    LineChart {
+        name: "figure-7-learning".into(),
+        title: "What the agents reach in the course of their training".into(),
+        reading: "Mean latency and SLO violations against decisions played in training; bands are 95 % intervals over training \
+                  seeds. Lower is better."
+            .into(),
+        x_axis: "decisions played (log scale)".into(),
+        x_logarithmic: true,
+        panels: vec![
+            panel("mean latency (ms)", |point| point.latency_ms),
+            panel("SLO violations (%)", |point| 100.0 * point.late_rate),
+        ],
+        notes: vec![
+            "Scale (ours) on its validation day; the step-by-step learners on what they play, exploration included.".into(),
         ],
     }
 }

@@ -272,6 +272,36 @@ pub struct CurvePoint {
     pub late_rate: f64,
 }
 
+/// The learning curves of the agents that an experiment names, as (algorithm, curve), and the same as a table in the folder
+/// of its records.
+///
+/// # Errors
+/// As [`Agents::prepare`], or a table that cannot be written.
+pub fn curves(experiment: &Experiment, out: &Path, threads: usize) -> Result<Vec<(String, Vec<CurvePoint>)>> {
+    let cells: Vec<(&str, u64)> = experiment
+        .algorithms
+        .iter()
+        .flat_map(|name| experiment.seeds.iter().map(move |&seed| (name.as_str(), seed)))
+        .collect();
+    let agents = Agents::prepare(experiment, &cells, &out.join("agents"), threads)?;
+    let folder = out.join("records").join(&experiment.name);
+    std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    let path = folder.join("learning.csv");
+    let mut table = csv::Writer::from_path(&path).with_context(|| format!("{}", path.display()))?;
+    table.write_record(["algorithm", "training_seed", "decisions", "latency_ms", "late_rate"])?;
+    let mut curves = Vec::new();
+    for (&(learned, seed), file) in &agents.files {
+        let points = curve(file)?;
+        for point in &points {
+            let CurvePoint { decisions, latency_ms, late_rate } = point;
+            table.serialize((learned.name(), seed, decisions, latency_ms, late_rate))?;
+        }
+        curves.push((learned.name().to_string(), points));
+    }
+    table.flush().with_context(|| format!("{}", path.display()))?;
+    Ok(curves)
+}
+
 /// The learning curve that a training left in its file.
 ///
 /// # Errors
