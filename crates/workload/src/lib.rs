@@ -81,8 +81,11 @@
 pub mod arrivals;
 pub mod azure_2019;
 pub mod azure_2021;
+pub mod calibrate;
 pub mod catalogue;
+pub mod collect;
 pub mod counts;
+pub mod describe;
 pub mod error;
 #[cfg(test)]
 mod fixtures;
@@ -95,6 +98,7 @@ pub mod own;
 mod random;
 pub mod trace;
 mod wide;
+pub mod write_azure;
 
 pub use arrivals::{ArrivalSpec, Course, Generated, generate};
 pub use catalogue::{Catalogue, CatalogueSpec, Lognormal, Pool, Profile, catalogue};
