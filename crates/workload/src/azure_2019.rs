@@ -270,7 +270,11 @@ impl State {
                 return Err(table.missing_minute(minutes.len() + 1));
             }
         }
+        if minutes.is_empty() {
+            return Err(table.missing_minute(1));
+        }
         reading.files += 1;
+        let mut counts = vec![0; minutes.len()];
         let mut seen: BTreeMap<(usize, u32), ()> = BTreeMap::new();
         while table.next()? {
             let tally = &mut reading.tally;
@@ -322,29 +326,34 @@ impl State {
                 input_mb: None,
             };
             reading.visit(covered, visit)?;
-            let mut last = 0;
-            for (minute, &column) in minutes.iter().enumerate() {
-                let field = table.fields.get(column);
-                let count = match u32::fast(field, 0) {
-                    Some((count, end)) if end == field.len() => count,
-                    _ => match u32::parse(field) {
-                        Ok(count) => count,
-                        Err((fault, expected, repaired)) => {
-                            let error = table.wrong(column, expected);
-                            if reading.tally.repairs(fault, error)? { repaired } else { NO_DATA }
-                        }
-                    },
-                };
-                last = count;
-                if count == 0 {
-                    continue;
+            let field = |index: usize| table.fields.get(index);
+            // The minutes stand in a row at the end, so the rest of the line is theirs.
+            let rest: usize = (0..minutes[0]).map(|index| field(index).len() + 1).sum();
+            let plain = minutes.last() == Some(&(table.header.len() - 1)) && table.right_length();
+            let usual =
+                plain && table.lines.line().get(rest..).is_some_and(|rest| u32::fast(rest, &mut counts));
+            if !usual {
+                for (cell, &column) in counts.iter_mut().zip(&minutes) {
+                    *cell = match table.fields.get(column) {
+                        [] => NO_DATA,
+                        field => match u32::parse(field) {
+                            Ok(count) => count,
+                            Err((fault, expected, repaired)) => {
+                                let error = table.wrong(column, expected);
+                                if reading.tally.repairs(fault, error)? { repaired } else { NO_DATA }
+                            }
+                        },
+                    };
                 }
+            }
+            for (minute, &count) in counts.iter().enumerate().filter(|(_, count)| **count != 0) {
                 let start_s = start + 60.0 * minute as f64;
                 let requests = (count != NO_DATA).then_some(u64::from(count));
                 let row =
                     Row { function, start_s, span_s: 60.0, requests, duration_ms: None, input_mb: None };
                 reading.visit(row, visit)?;
             }
+            let last = counts.last().copied().unwrap_or(0);
             self.last[function] = last;
             if minutes.len() < MINUTES {
                 let example = || table.missing_minute(minutes.len() + 1).to_string();

@@ -18,7 +18,9 @@ use crate::counts::NO_DATA;
 use crate::error::{WorkloadError, ranges};
 use crate::huawei::{day_files, number_in_name, refuse_other_metrics};
 use crate::input::Table;
-use crate::trace::{Fault, Gap, Mean, Note, Origin, Quantity, Reading, Row, Tally, Visit, number};
+use crate::trace::{
+    Fault, Gap, Mean, Note, Origin, Quantity, Reading, Row, Tally, TraceFunction, Visit, number,
+};
 use crate::wide::{Cell, Names, Wide};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -269,13 +271,23 @@ struct State {
     columns: Vec<usize>,
     /// The counts of the row before.
     last: Vec<u32>,
+    /// What the table adds up to, column by column.
+    sums: Vec<Sum>,
     means: Vec<Means>,
 }
 
 impl Default for State {
     fn default() -> State {
-        State { step: 60, columns: Vec::new(), last: Vec::new(), means: Vec::new() }
+        State { step: 60, columns: Vec::new(), last: Vec::new(), sums: Vec::new(), means: Vec::new() }
     }
+}
+
+/// Requests of a function, and the first and last instant that it is known at.
+#[derive(Clone, Copy)]
+struct Sum {
+    requests: u64,
+    from_s: f64,
+    until_s: f64,
 }
 
 /// The means of a function.
@@ -300,6 +312,11 @@ impl State {
         self.columns = wide.functions.iter().map(|name| reading.function(name)).collect();
         self.means.resize(reading.functions.len(), Means::default());
         self.last = vec![NO_DATA; wide.functions.len()];
+        let start = |&function: &usize| {
+            let TraceFunction { from_s, until_s, .. } = reading.functions[function];
+            Sum { requests: 0, from_s, until_s }
+        };
+        self.sums = self.columns.iter().map(start).collect();
         let mut cells = self.last.clone();
         let step = self.step;
         let mut next = day.map(|day| u64::from(day) * DAY);
@@ -343,6 +360,12 @@ impl State {
             self.row(time, &cells, metrics, reading, visit)?;
             self.last.copy_from_slice(&cells);
         }
+        for (&function, sum) in self.columns.iter().zip(&self.sums) {
+            let function = &mut reading.functions[function];
+            function.requests += sum.requests;
+            (function.from_s, function.until_s) =
+                (function.from_s.min(sum.from_s), function.until_s.max(sum.until_s));
+        }
         let end = day.map(|day| (u64::from(day) + 1) * DAY);
         if let (Some(next), Some(end)) = (next, end)
             && next < end
@@ -373,14 +396,22 @@ impl State {
                 let delay = values[Metric::FunctionDelay as usize];
                 duration_ms = (!delay.is_nan()).then_some(delay * reading.rules.delay_unit_ms);
             }
-            // Before its first count a function has nothing that is missing.
-            if count == NO_DATA && reading.functions[function].from_s > reading.functions[function].until_s {
+            let sum = &mut self.sums[column];
+            if count == NO_DATA {
                 reading.no_data += 1;
-                continue;
+                // Before its first count a function has nothing that is missing.
+                if sum.from_s > sum.until_s {
+                    continue;
+                }
+            } else {
+                sum.requests += u64::from(count);
+                (sum.from_s, sum.until_s) = (sum.from_s.min(start_s), start_s + span_s);
+                if count == 0 {
+                    continue;
+                }
             }
             let requests = (count != NO_DATA).then_some(u64::from(count));
-            let row = Row { function, start_s, span_s, requests, duration_ms, input_mb: None };
-            reading.visit(row, visit)?;
+            visit(Row { function, start_s, span_s, requests, duration_ms, input_mb: None })?;
         }
         Ok(())
     }

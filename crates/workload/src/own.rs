@@ -395,6 +395,11 @@ impl Writer {
     /// # Errors
     /// What the file system says.
     pub fn finish(mut self, trace: &Trace) -> Result<(), WorkloadError> {
+        for (index, function) in trace.functions.iter().enumerate() {
+            // A run at the end says nothing, but zeros may have come after it.
+            let run = self.runs.get_mut(index).and_then(Option::take);
+            self.no_data(index, run.filter(|[start, _]| *start < function.until_s))?;
+        }
         let path = self.folder.join("functions.csv");
         let failed = |source| WorkloadError::Io { path: self.folder.clone(), source };
         self.requests.flush().map_err(failed)?;

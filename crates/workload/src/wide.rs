@@ -152,9 +152,9 @@ impl Wide {
 pub(crate) trait Cell: Copy {
     /// Where the trace has no data.
     const BLANK: Self;
-    /// Reads the cell that starts at `at`: its value, and where the comma behind it or the end of the line is. `None`
-    /// where it is anything but the usual.
-    fn fast(line: &[u8], at: usize) -> Option<(Self, usize)>;
+    /// Reads the cells of a line, separated by commas, into `cells`: `false` if there is anything but the usual, or more or
+    /// fewer cells.
+    fn fast(line: &[u8], cells: &mut [Self]) -> bool;
     /// Reads a whole cell that is not empty: its value, or the fault, what was expected, and what a repair gives.
     fn parse(field: &[u8]) -> Result<Self, (Fault, String, Self)>;
 }
@@ -162,19 +162,33 @@ pub(crate) trait Cell: Copy {
 impl Cell for u32 {
     const BLANK: u32 = NO_DATA;
 
-    #[inline(always)]
-    fn fast(line: &[u8], start: usize) -> Option<(u32, usize)> {
-        let (value, mut at) = digits(line, start);
-        let read = at - start;
-        if line.get(at) == Some(&b'.') && read > 0 {
-            at += 1;
-            while line.get(at) == Some(&b'0') {
-                at += 1;
+    #[inline]
+    fn fast(line: &[u8], cells: &mut [u32]) -> bool {
+        let mut slots = cells.iter_mut();
+        let (mut value, mut digits) = (0_u64, 0_u32);
+        let mut bytes = line.iter();
+        loop {
+            let mut next = bytes.next();
+            if let Some(digit) = next.map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+                value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+                digits += 1;
+                continue;
             }
+            if next == Some(&b'.') && digits > 0 {
+                next = bytes.next();
+                while next == Some(&b'0') {
+                    next = bytes.next();
+                }
+            }
+            // Up to 15 digits cannot overflow.
+            let usual = value <= u64::from(MAX_COUNT) && digits <= 15 && matches!(next, None | Some(b','));
+            let Some(slot) = slots.next().filter(|_| usual) else { return false };
+            *slot = if digits == 0 { NO_DATA } else { value as u32 };
+            if next.is_none() {
+                return slots.next().is_none();
+            }
+            (value, digits) = (0, 0);
         }
-        let known = read <= 15 && value <= u64::from(MAX_COUNT) && matches!(line.get(at), None | Some(b','));
-        let blank = read == 0 && at == start;
-        known.then_some((if blank { NO_DATA } else { value as u32 }, at))
     }
 
     fn parse(field: &[u8]) -> Result<u32, (Fault, String, u32)> {
@@ -198,26 +212,33 @@ impl Cell for u32 {
 impl Cell for f64 {
     const BLANK: f64 = f64::NAN;
 
-    #[inline(always)]
-    fn fast(line: &[u8], start: usize) -> Option<(f64, usize)> {
-        let (mut value, mut at) = digits(line, start);
-        let (mut read, mut places) = (at - start, 0);
-        if line.get(at) == Some(&b'.') && read > 0 {
-            let fraction = at + 1;
-            while let Some(digit) =
-                line.get(at + 1).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
-            {
+    #[inline]
+    fn fast(line: &[u8], cells: &mut [f64]) -> bool {
+        let mut slots = cells.iter_mut();
+        let (mut value, mut digits, mut places) = (0_u64, 0, 0);
+        let mut point = false;
+        let mut bytes = line.iter();
+        loop {
+            let next = bytes.next();
+            if let Some(digit) = next.map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
                 value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-                at += 1;
+                digits += 1;
+                places += usize::from(point);
+                continue;
             }
-            at += 1;
-            places = at - fraction;
-            read += places;
+            if next == Some(&b'.') && digits > 0 && !point {
+                point = true;
+                continue;
+            }
+            let usual = digits <= 15 && matches!(next, None | Some(b','));
+            let Some(slot) = slots.next().filter(|_| usual) else { return false };
+            // Up to 15 digits over a power of ten up to 10^15: both are exact, so the quotient is the nearest number.
+            *slot = if digits == 0 { f64::NAN } else { value as f64 / POWERS[places] };
+            if next.is_none() {
+                return slots.next().is_none();
+            }
+            (value, digits, places, point) = (0, 0, 0, false);
         }
-        let known = read <= 15 && matches!(line.get(at), None | Some(b','));
-        // Up to 15 digits over a power of ten up to 10^15: both are exact, so the quotient is the nearest number.
-        let value = if read == 0 { f64::NAN } else { value as f64 / POWERS[places.min(15)] };
-        known.then_some((value, at))
     }
 
     fn parse(field: &[u8]) -> Result<f64, (Fault, String, f64)> {
@@ -230,7 +251,6 @@ const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 /// The digits from `at` on as a number, and where they end.
-#[inline(always)]
 fn digits(line: &[u8], mut at: usize) -> (u64, usize) {
     let mut value = 0_u64;
     while let Some(digit) = line.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
@@ -253,16 +273,10 @@ fn fast<T: Cell>(line: &[u8], index_columns: usize, cells: &mut [T]) -> Option<(
         (1..=15).contains(&(end - at)).then_some((value, end))
     };
     let (day, end) = place(at)?;
-    let (time, mut end) = place(behind_comma(line, end)?)?;
-    for cell in cells {
-        let (value, next) = T::fast(line, behind_comma(line, end)?)?;
-        *cell = value;
-        end = next;
-    }
-    (end == line.len()).then_some((day, time))
+    let (time, end) = place(behind_comma(line, end)?)?;
+    T::fast(line.get(behind_comma(line, end)?..)?, cells).then_some((day, time))
 }
 
-#[inline(always)]
 fn behind_comma(line: &[u8], at: usize) -> Option<usize> {
     (line.get(at) == Some(&b',')).then_some(at + 1)
 }
