@@ -164,31 +164,39 @@ impl Cell for u32 {
 
     #[inline]
     fn fast(line: &[u8], cells: &mut [u32]) -> bool {
-        let mut slots = cells.iter_mut();
-        let (mut value, mut digits) = (0_u64, 0_u32);
-        let mut bytes = line.iter();
-        loop {
-            let mut next = bytes.next();
-            if let Some(digit) = next.map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
-                value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-                digits += 1;
+        let mut at = 0;
+        for slot in cells {
+            if at > line.len() {
+                return false;
+            }
+            // Most cells of the public tables are empty.
+            if line.get(at) == Some(&b',') {
+                *slot = NO_DATA;
+                at += 1;
                 continue;
             }
-            if next == Some(&b'.') && digits > 0 {
-                next = bytes.next();
-                while next == Some(&b'0') {
-                    next = bytes.next();
+            let eight = line.get(at..at + 8).and_then(|eight| eight.try_into().ok());
+            let (value, end) = match eight.map(digits_of_eight) {
+                Some((value, read)) if read < 8 => (value, at + read),
+                _ => digits(line, at),
+            };
+            let (read, mut behind) = (end - at, end);
+            if line.get(end) == Some(&b'.') && read > 0 {
+                behind += 1;
+                while line.get(behind) == Some(&b'0') {
+                    behind += 1;
                 }
             }
             // Up to 15 digits cannot overflow.
-            let usual = value <= u64::from(MAX_COUNT) && digits <= 15 && matches!(next, None | Some(b','));
-            let Some(slot) = slots.next().filter(|_| usual) else { return false };
-            *slot = if digits == 0 { NO_DATA } else { value as u32 };
-            if next.is_none() {
-                return slots.next().is_none();
+            let usual =
+                value <= u64::from(MAX_COUNT) && read <= 15 && matches!(line.get(behind), None | Some(b','));
+            if !usual {
+                return false;
             }
-            (value, digits) = (0, 0);
+            *slot = if read == 0 { NO_DATA } else { value as u32 };
+            at = behind + 1;
         }
+        at == line.len() + 1
     }
 
     fn parse(field: &[u8]) -> Result<u32, (Fault, String, u32)> {
@@ -260,6 +268,25 @@ fn digits(line: &[u8], mut at: usize) -> (u64, usize) {
     (value, at)
 }
 
+/// The digits at the start of eight bytes as a number, and how many they are: all eight at once, as a branch for every digit
+/// would be guessed wrong for every other cell.
+#[inline]
+fn digits_of_eight(bytes: [u8; 8]) -> (u64, usize) {
+    // Digits become 0-9, all else 10 or more; adding 0x76 to that reaches the highest bit. A carry only goes to later bytes.
+    let word = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
+    let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
+    let read = (others.trailing_zeros() / 8) as usize;
+    if read == 0 {
+        return (0, 0);
+    }
+    // The digits move to the end and zeros in front of them; then pairs, fours and eights are added up.
+    let word = word << (64 - 8 * read);
+    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
+    let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
+    let high = ((pairs >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
+    (low.wrapping_add(high) >> 32, read)
+}
+
 /// A whole line of the usual kind: its day and time, with the cells filled in.
 #[inline]
 fn fast<T: Cell>(line: &[u8], index_columns: usize, cells: &mut [T]) -> Option<(u64, u64)> {
@@ -294,4 +321,62 @@ pub(crate) fn whole(cell: &[u8]) -> Option<u64> {
     }
     let number: f64 = std::str::from_utf8(cell).ok()?.parse().ok()?;
     (number.fract() == 0.0 && (0.0..1e15).contains(&number)).then_some(number as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The eight bytes at once say what one by one says.
+    #[test]
+    fn eight_digits_are_read_at_once() {
+        for text in [
+            "12345678",
+            "00000000",
+            "99999999",
+            "1,345678",
+            ",2345678",
+            "123.0,45",
+            "12\u{e9}4567",
+            "1:345678",
+            "1/345678",
+        ] {
+            let bytes: [u8; 8] = text.as_bytes()[..8].try_into().expect("eight bytes");
+            let (value, end) = digits(&bytes, 0);
+            assert_eq!(digits_of_eight(bytes), (value, end), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn eight_bytes_are_read_as_one_by_one(bytes in any::<[u8; 8]>(), kept in 0_usize..9, digit in any::<[u8; 8]>()) {
+            let mut bytes = bytes;
+            (0..kept).for_each(|at| bytes[at] = b'0' + digit[at] % 10);
+            prop_assert_eq!(digits_of_eight(bytes), digits(&bytes, 0));
+        }
+
+        /// What the fast path accepts is what the slow path reads.
+        #[test]
+        fn the_fast_path_agrees_with_the_slow_one(line in "([0-9]{0,10}(\\.0{0,3}|[.x -]|)?,){0,6}[0-9]{0,9}(\\.[0-9]{0,4})?") {
+            let fields: Vec<&str> = line.split(',').collect();
+            let mut counts = vec![7_u32; fields.len()];
+            if u32::fast(line.as_bytes(), &mut counts) {
+                for (field, count) in fields.iter().zip(&counts) {
+                    let slow = if field.is_empty() { NO_DATA } else { u32::parse(field.as_bytes()).expect("a count") };
+                    prop_assert_eq!(*count, slow);
+                }
+            }
+            let mut numbers = vec![7_f64; fields.len()];
+            if f64::fast(line.as_bytes(), &mut numbers) {
+                for (field, number) in fields.iter().zip(&numbers) {
+                    let slow = if field.is_empty() { f64::NAN } else { f64::parse(field.as_bytes()).expect("a number") };
+                    prop_assert_eq!(number.to_bits(), slow.to_bits());
+                }
+            }
+            for wrong in [fields.len() - 1, fields.len() + 1] {
+                prop_assert!(!u32::fast(line.as_bytes(), &mut vec![0; wrong]), "{} cells", wrong);
+            }
+        }
+    }
 }
