@@ -7,12 +7,14 @@
 mod axis;
 mod bars;
 mod distribution;
+mod lines;
 mod marker;
 mod nodes;
 mod scene;
 mod text;
 mod time;
 
+pub use lines::{Chart, Curve, Scale, lines};
 pub use scene::Rgb;
 pub(crate) use scene::escape;
 pub(crate) use time::duration;

@@ -6,7 +6,7 @@ use scale_lab::experiment::{Experiment, Figure};
 use scale_lab::reproduce::{self, Reproduce};
 use scale_lab::roster::{self, Algorithm, ROSTER};
 use scale_lab::scenario::Built;
-use scale_lab::{datasets, measure, record};
+use scale_lab::{datasets, measure, record, trace};
 use scale_model::linear::LinearProgram;
 use scale_model::{
     BatchProblem, Budget, Decision, Instance, OneByOne, Outcome, Proof, Seed, Slo, Solution, SolveError,
@@ -62,6 +62,11 @@ enum Command {
     Datasets {
         #[command(subcommand)]
         command: datasets::Command,
+    },
+    /// Says what is in a trace, writes it in another layout, fits a generator to it.
+    Trace {
+        #[command(subcommand)]
+        command: trace::Command,
     },
 }
 
@@ -270,6 +275,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Solve(arguments) => return solve(&arguments),
         Command::Compare { golden, out, tolerance } => compare(&golden, &out, tolerance),
         Command::Datasets { command } => datasets::run(&command),
+        Command::Trace { command } => trace::run(&command),
     };
     done.map(|()| ExitCode::SUCCESS)
 }
