@@ -18,11 +18,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// `scale trace ...`
+#[allow(missing_docs, reason = "a doc of a flattened field would go to the help of the command")]
 #[derive(Clone, Debug, PartialEq, Subcommand)]
 pub enum Command {
     /// Write a trace in our own layout, or in that of Azure 2019.
     Convert {
-        /// What is read.
         #[command(flatten)]
         input: Input,
         /// The folder that is written; made if it is not there.
@@ -34,7 +34,6 @@ pub enum Command {
     },
     /// Print what is in a trace, and draw it if a folder is given.
     Describe {
-        /// What is read.
         #[command(flatten)]
         input: Input,
         /// Where the figures go, as PNG and SVG.
@@ -43,7 +42,6 @@ pub enum Command {
     },
     /// Fit a generator to the busiest functions of a trace, and print and draw how well it does.
     Calibrate {
-        /// What is read.
         #[command(flatten)]
         input: Input,
         /// How many functions.
