@@ -6,7 +6,7 @@ use crate::draw::{Chart, Curve, Figure, Scale, lines};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use scale_model::Seed;
-use scale_workload::calibrate::{Comparison, Fit, REPORTED_LAGS, compare, synthetic};
+use scale_workload::calibrate::{Comparison, Fit, compare, synthetic};
 use scale_workload::collect::{Collector, busiest};
 use scale_workload::counts::MINUTES;
 use scale_workload::describe::{Describer, Description, Histogram};
@@ -15,6 +15,7 @@ use scale_workload::write_azure::AzureWriter;
 use scale_workload::{Format, Gap, OnBad, Rules, Trace, own};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// `scale trace ...`
@@ -163,11 +164,13 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Calibrate { input, functions, draws, seed, out } => {
             calibrate(input, *functions, *draws, Seed(*seed), out.as_deref())
         }
-        Command::Schema => {
-            print!("{}", own::SCHEMA);
-            Ok(())
-        }
+        Command::Schema => say(own::SCHEMA),
     }
+}
+
+/// Prints; a reader that has seen enough ends the program quietly, in `main`.
+fn say(text: &str) -> Result<()> {
+    Ok(std::io::stdout().write_all(text.as_bytes())?)
 }
 
 fn convert(input: &Input, to: &Path, target: Target) -> Result<()> {
@@ -190,8 +193,8 @@ fn convert(input: &Input, to: &Path, target: Target) -> Result<()> {
             (trace, lost)
         }
     };
-    print!("{}{lost}{}", head(input, &trace), trace.tally);
-    println!("written to {}", to.display());
+    say(&format!("{}{lost}{}", head(input, &trace), trace.tally))?;
+    say(&format!("written to {}\n", to.display()))?;
     Ok(())
 }
 
@@ -213,7 +216,7 @@ fn describe(input: &Input, out: Option<&Path>) -> Result<()> {
         Ok(())
     })?;
     let description = describer.finish(&trace);
-    print!("{}{}{}", head(input, &trace), text(&description), trace.tally);
+    say(&format!("{}{}{}", head(input, &trace), text(&description), trace.tally))?;
     if let Some(folder) = out {
         let data = format!("{} ({})", name_of(&input.path), trace.format.name());
         let figures = figures(&description, &data)?;
@@ -226,7 +229,7 @@ fn describe(input: &Input, out: Option<&Path>) -> Result<()> {
 fn write(figures: &[Figure], folder: &Path) -> Result<()> {
     for figure in figures {
         for path in figure.write(folder)? {
-            println!("{}", path.display());
+            say(&format!("{}\n", path.display()))?;
         }
     }
     Ok(())
@@ -457,7 +460,7 @@ fn calibrate(input: &Input, functions: usize, draws: u32, seed: Seed, out: Optio
     ensure!(draws > 0, "--draws 0: expected at least one");
     let mut collector = Collector::default();
     let trace = input.read(&mut |row| collector.row(row))?;
-    print!("{}{}", head(input, &trace), trace.tally);
+    say(&format!("{}{}", head(input, &trace), trace.tally))?;
     let mut chosen = busiest(&trace, functions);
     chosen.retain(|&index| trace.functions[index].requests > 0);
     ensure!(!chosen.is_empty(), "{}: no function was called", input.path.display());
@@ -480,13 +483,13 @@ fn calibrate(input: &Input, functions: usize, draws: u32, seed: Seed, out: Optio
         let fit = match Fit::of(name, &series) {
             Ok(fit) => fit,
             Err(error) => {
-                println!("{name}: not fitted: {error}");
+                say(&format!("{name}: not fitted: {error}\n"))?;
                 continue;
             }
         };
         let seed = seed.derive("calibrate", column as u64);
         let comparison = compare(&fit, &series, draws, seed);
-        print!("{}", table(name, &comparison));
+        say(&table(name, &comparison))?;
         if figures.is_empty() && out.is_some() {
             let data = format!("{} ({}), function {name}", name_of(&input.path), trace.format.name());
             figures = comparison_figures(&fit, &series, &comparison, &data, seed)?;
@@ -498,7 +501,7 @@ fn calibrate(input: &Input, functions: usize, draws: u32, seed: Seed, out: Optio
         let path = folder.join("calibration.json");
         let text = serde_json::to_string_pretty(&Calibration { fits })?;
         std::fs::write(&path, text + "\n").with_context(|| path.display().to_string())?;
-        println!("{}", path.display());
+        say(&format!("{}\n", path.display()))?;
         write(&figures, folder)?;
     }
     Ok(())
@@ -594,12 +597,9 @@ fn comparison_figures(
             title: "Autocorrelation, real and synthetic".into(),
             data: data.into(),
             x: scale("lag in hours", false),
-            y: scale("autocorrelation of requests a minute", false),
+            y: scale("autocorrelation", false),
             curves: curves(&correlation),
-            notes: vec![format!(
-                "The fit is held to lags of {:?} minutes more than to others.",
-                REPORTED_LAGS
-            )],
+            notes: vec!["Of requests a minute. The fit is held to lags of 1, 60 and 1440 minutes more than to others.".into()],
             reading: "How much a minute says about later ones.",
             alt: alt("Autocorrelation"),
         },
