@@ -8,6 +8,7 @@
 mod axis;
 mod bars;
 mod boxes;
+pub mod curves;
 mod distribution;
 mod legend;
 mod lines;

@@ -6,8 +6,8 @@
 //! 2. [`measure`]: plays it and writes [`record`]s; never draws. [`batches`]: single batches instead of runs. [`stats`]:
 //!    what is computed from them. [`merge`]: joins the records of several machines.
 //! 3. [`draw`]: figures from records; never simulates. [`report`]: figures and tables on one page.
-//! 4. [`datasets`]: where the data is. [`topology`]: what a file of sites holds. [`reproduce`]: all of the above in one go.
-//!    [`clock`]: the one place that looks at a clock.
+//! 4. [`datasets`]: where the data is. [`topology`]: what a file of sites holds. [`mod@trace`]: what is in a trace, and other
+//!    layouts for it. [`reproduce`]: all of the above in one go. [`clock`]: the one place that looks at a clock.
 
 pub mod batches;
 pub mod clock;
@@ -23,4 +23,5 @@ pub mod roster;
 pub mod scenario;
 pub mod stats;
 pub mod topology;
+pub mod trace;
 pub mod train;

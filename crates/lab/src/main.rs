@@ -10,7 +10,7 @@ use scale_lab::reproduce::{self, Reproduce, Set};
 use scale_lab::roster::{self, Algorithm, ROSTER};
 use scale_lab::scenario::Built;
 use scale_lab::train::{self, Agents, School, Tables};
-use scale_lab::{datasets, measure, merge, record, stats, topology};
+use scale_lab::{datasets, measure, merge, record, stats, topology, trace};
 use scale_model::linear::LinearProgram;
 use scale_model::{
     BatchProblem, Budget, Decision, Instance, OneByOne, Outcome, Proof, Seed, Slo, Solution, SolveError,
@@ -91,6 +91,11 @@ enum Command {
     Datasets {
         #[command(subcommand)]
         command: datasets::Command,
+    },
+    /// Says what is in a trace, writes it in another layout, fits a generator to it.
+    Trace {
+        #[command(subcommand)]
+        command: trace::Command,
     },
 }
 
@@ -393,6 +398,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Compare { golden, out, tolerance } => compare(&golden, &out, tolerance),
         Command::Topology { command } => topology::run(&command),
         Command::Datasets { command } => datasets::run(&command),
+        Command::Trace { command } => trace::run(&command),
     };
     done.map(|()| ExitCode::SUCCESS)
 }

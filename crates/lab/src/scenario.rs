@@ -1,13 +1,15 @@
 //! A scenario: everything that fixes what is played, and how it becomes a platform and a workload.
 
-use crate::datasets;
+use crate::{datasets, trace};
 use anyhow::{Context, Result, bail, ensure};
-use scale_model::{Milliseconds, Objective, Platform, Request, Seed, Slo, Time};
+use scale_model::{Cores, Memory, Milliseconds, Objective, Platform, Request, Seed, Slo, Time};
 use scale_sim::SimConfig;
 use scale_topology::{Area, HardwareSpec, LinkSpec, Site, Unplaced, eua, rule};
+use scale_workload::calibrate::fitted_counts;
+use scale_workload::collect::{Collector, adopt, busiest};
 use scale_workload::{
-    ArrivalSpec, Catalogue, CatalogueSpec, Generated, GeneratorSpec, MinuteCounts, catalogue, generate,
-    overlay, read_folder, synthetic_counts,
+    ArrivalSpec, Catalogue, CatalogueSpec, Format, Generated, GeneratorSpec, MinuteCounts, Rules, catalogue,
+    generate, overlay, read_folder, synthetic_counts,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -69,7 +71,7 @@ pub struct SiteFile {
 }
 
 /// Where the requests per minute come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trace {
     /// The generator, with the columns of the Huawei trace in place of its own where they are found.
@@ -78,6 +80,33 @@ pub enum Trace {
     Synthetic,
     /// As `auto`, but an error where the Huawei trace is not found.
     Huawei,
+    /// Any trace that can be read: its busiest functions take the place of the first of the catalogue, with what the trace
+    /// knows of them; the others are synthetic.
+    File(TraceFile),
+    /// What `scale trace calibrate` fitted, in place of the first functions' synthetic counts.
+    Fitted(FittedFile),
+}
+
+/// A trace that somebody brings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceFile {
+    /// A file or folder, as it stands or below `SCALE_DATASETS`.
+    pub path: String,
+    /// How it is laid out; told from its files if not given.
+    #[serde(default)]
+    pub format: Format,
+    /// How it is read. Days are chosen by `arrivals`, unless they are given here.
+    #[serde(default)]
+    pub rules: Rules,
+}
+
+/// Fits that stand in a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FittedFile {
+    /// The JSON file, as it stands or below `SCALE_DATASETS`.
+    pub path: String,
 }
 
 /// Containers and deferral.
@@ -128,9 +157,14 @@ impl Scenario {
         let (sites, sites_data) = self.sites(seed.derive("sites", 0))?;
         let topology = scale_topology::build(&sites, &self.hardware, &self.links, seed.derive("hardware", 0))
             .context("scenario")?;
-        let catalogue =
+        let mut catalogue =
             catalogue(&self.functions, seed.derive("functions", 0)).context("scenario.functions")?;
-        let (counts, trace_data) = self.counts(&catalogue, seed.derive("trace", 0))?;
+        let largest = (
+            topology.nodes.iter().map(|node| node.cores).max_by_key(|cores| cores.milli),
+            topology.nodes.iter().map(|node| node.memory).max_by_key(|memory| memory.mb),
+        );
+        let largest = largest.0.zip(largest.1).context("scenario.sites: no nodes")?;
+        let (counts, trace_data) = self.counts(&mut catalogue, largest, seed.derive("trace", 0))?;
         let platform = Platform { topology, functions: catalogue.functions.clone() };
         platform.validate()?;
         let too_large = platform.function_ids().filter(|&id| !platform.can_ever_run(id)).count();
@@ -187,14 +221,30 @@ impl Scenario {
         }
     }
 
-    fn counts(&self, catalogue: &Catalogue, seed: Seed) -> Result<(MinuteCounts, String)> {
+    fn counts(
+        &self,
+        catalogue: &mut Catalogue,
+        largest: (Cores, Memory),
+        seed: Seed,
+    ) -> Result<(MinuteCounts, String)> {
         let days = self.arrivals.days().context("scenario.arrivals")?;
+        if let Trace::File(file) = &self.trace {
+            return self.from_file(file, catalogue, largest, seed);
+        }
         let mut counts =
             synthetic_counts(&self.generator, catalogue, days.clone(), seed).context("scenario.generator")?;
         let synthetic = "synthetic (calibrated generator)".to_string();
-        let folder = match self.trace {
+        let folder = match &self.trace {
             Trace::Synthetic => return Ok((counts, synthetic)),
-            Trace::Auto | Trace::Huawei => datasets::locate("huawei-private"),
+            Trace::Fitted(file) => {
+                let mut fits = trace::read_fits(&find(&file.path)?)?;
+                fits.truncate(counts.functions.len());
+                let fitted =
+                    fitted_counts(&fits, days, seed.derive("fitted", 0)).context("scenario.trace")?;
+                let (number, total) = (overlay(&mut counts, &fitted)?.len(), counts.functions.len());
+                return Ok((counts, format!("fitted ({number} of {total} functions), the others synthetic")));
+            }
+            Trace::Auto | Trace::Huawei | Trace::File(_) => datasets::locate("huawei-private"),
         };
         let Some(folder) = folder else {
             ensure!(
@@ -210,6 +260,54 @@ impl Scenario {
         let total = counts.functions.len();
         Ok((counts, format!("Huawei ({} of {total} functions), the others synthetic", functions.len())))
     }
+
+    /// Requests per minute and functions of a trace that somebody brings.
+    fn from_file(
+        &self,
+        file: &TraceFile,
+        catalogue: &mut Catalogue,
+        largest: (Cores, Memory),
+        seed: Seed,
+    ) -> Result<(MinuteCounts, String)> {
+        let path = find(&file.path)?;
+        let days = self.arrivals.days().context("scenario.arrivals")?;
+        let rules = Rules { days: file.rules.days.or(Some([*days.start(), *days.end()])), ..file.rules };
+        let mut collector = Collector::default();
+        let mut read = scale_workload::trace::read(&path, file.format, &rules, &mut |row| collector.row(row))
+            .context("scenario.trace")?;
+        let mut chosen = busiest(&read, catalogue.functions.len());
+        let mut tally = std::mem::take(&mut read.tally);
+        let adopted = adopt(catalogue, &read, &mut chosen, largest, &mut tally).context("scenario.trace")?;
+        if !tally.is_empty() {
+            tracing::warn!("{}:\n{tally}", path.display());
+        }
+        let real = collector.finish(&read, &chosen, days.clone()).context("scenario.trace")?;
+        let mut counts =
+            synthetic_counts(&self.generator, catalogue, days, seed).context("scenario.generator")?;
+        overlay(&mut counts, &real)?;
+        let (number, total) = (adopted.functions.len(), counts.functions.len());
+        let name = read.format.name();
+        // Digits of the counts stand for the bytes of the trace, so that another trace is another experiment.
+        let digits = hash(&format!("{:?}", (&real, &adopted)))?;
+        let data =
+            format!("{name} {digits} ({number} of {total} functions: {adopted}), the others synthetic");
+        Ok((counts, data))
+    }
+}
+
+/// A path as it stands, or below the folders of data sets.
+fn find(path: &str) -> Result<PathBuf> {
+    let places =
+        std::iter::once(PathBuf::from(path)).chain(datasets::roots().into_iter().map(|root| root.join(path)));
+    let places: Vec<PathBuf> = places.collect();
+    let found = places.iter().find(|place| place.exists()).cloned();
+    found.with_context(|| {
+        let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+        format!(
+            "scenario.trace: {path:?} is not found; looked for: {}; or use trace = \"synthetic\"",
+            places.join(", ")
+        )
+    })
 }
 
 impl Built {

@@ -28,7 +28,7 @@ pub struct DayCounts {
 }
 
 /// The cell of a minute for which the trace has no data.
-const NO_DATA: u32 = u32::MAX;
+pub(crate) const NO_DATA: u32 = u32::MAX;
 
 /// The largest count of a cell.
 pub const MAX_COUNT: u32 = NO_DATA - 1;
@@ -143,5 +143,10 @@ impl DayCounts {
 
     fn row(&self, minute: usize) -> &[u32] {
         &self.cells[minute * self.functions..][..self.functions]
+    }
+
+    /// The counts of a minute for a reader to fill in, as they are stored.
+    pub(crate) fn row_mut(&mut self, minute: usize) -> &mut [u32] {
+        &mut self.cells[minute * self.functions..][..self.functions]
     }
 }

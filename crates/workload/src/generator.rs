@@ -217,7 +217,7 @@ impl Course {
 
 /// A standard normal process over absolute minutes that forgets itself after about `step` minutes: independent draws
 /// at the points of a grid, and between two of them their mix by cosine and sine, whose squares add up to 1.
-struct SlowNormal {
+pub(crate) struct SlowNormal {
     seed: Seed,
     step: f64,
     /// Number of the grid point before the last minute asked for, its draw and the next one's.
@@ -225,11 +225,11 @@ struct SlowNormal {
 }
 
 impl SlowNormal {
-    fn new(seed: Seed, step: f64) -> SlowNormal {
+    pub(crate) fn new(seed: Seed, step: f64) -> SlowNormal {
         SlowNormal { seed, step, last: None }
     }
 
-    fn at(&mut self, minute: u64) -> f64 {
+    pub(crate) fn at(&mut self, minute: u64) -> f64 {
         let position = minute as f64 / self.step;
         let point = position as u64;
         let (_, here, next) = match self.last {

@@ -5,17 +5,18 @@
 //! function. A row for each minute, in order. An empty cell means *no data*. Whole numbers may be written `6.0`. There
 //! are holes between days.
 //!
-//! Nothing is repaired in silence: what does not fit is an error with file, line, column, field and value.
+//! Files may be packed (`.gz`, `.zst`, `.zip`). Nothing is repaired in silence: what does not fit is an error with file, line, column, field and value.
 //!
 //! What the reader cannot see: a file of another metric (delays, instances) that has been moved into a folder of
 //! another name looks the same while its values are whole.
 
-use crate::counts::{DayCounts, MAX_COUNT, MINUTES, MinuteCounts};
+use crate::counts::{DayCounts, MINUTES, MinuteCounts, NO_DATA};
 use crate::error::{WorkloadError, ranges};
-use csv::{ByteRecord, ReaderBuilder};
+use crate::input::abridged;
+use crate::trace::{Tally, is_table, stem};
+use crate::wide::{Names, Wide};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
 
@@ -66,47 +67,70 @@ pub fn read_folder(
 /// 1440 minutes, a cell that is neither empty nor a whole number, a folder named after another metric.
 pub fn read_day(path: &Path) -> Result<DayFile, WorkloadError> {
     refuse_other_metrics(path)?;
-    let file = fs::File::open(path).map_err(|source| WorkloadError::Io { path: path.into(), source })?;
-    // Rows of the wrong length are reported here, with the words of this crate.
-    let mut reader =
-        ReaderBuilder::new().has_headers(false).flexible(true).buffer_capacity(1 << 18).from_reader(file);
-    let mut record = ByteRecord::new();
-    if !read(&mut reader, &mut record, path)? {
-        let expected = "a header day,time,0,1,...".into();
-        return Err(WorkloadError::File { file: path.into(), found: "an empty file".into(), expected });
-    }
-    let header = Header::parse(path, &record)?;
+    // Nothing is forgiven here: `huawei_2023` reads by other rules.
+    let mut strict = Tally::default();
+    let mut wide = Wide::open(path, Names::Numbers, &mut strict)?;
     let mut day = number_in_name(path);
-    let mut counts = DayCounts::empty(header.functions.len());
+    let mut counts = DayCounts::empty(wide.functions.len());
     let mut report = ReadReport { files: 1, ..ReadReport::default() };
+    let mut surplus = vec![0; wide.functions.len()];
     let mut minute = 0;
-    while read(&mut reader, &mut record, path)? {
-        let row = Row { path, header: &header, record: &record };
-        row.check_length()?;
-        let this_day = row.day(day)?;
+    loop {
+        let cells = if minute < MINUTES { counts.row_mut(minute) } else { &mut surplus[..] };
+        let Some((found, time)) = wide.next(cells, &mut strict)? else { break };
+        let this_day = check_day(&mut wide, found, day)?;
         day = Some(this_day);
-        row.check_time(this_day, minute)?;
-        for function in 0..header.functions.len() {
-            match row.count(function)? {
-                Some(count) => {
-                    counts.set(minute, function, Some(count));
+        check_time(&mut wide, time, this_day, minute)?;
+        for &count in counts.row_mut(minute).iter() {
+            match count {
+                NO_DATA => report.no_data += 1,
+                count => {
                     report.counts += 1;
                     report.requests += u64::from(count);
                 }
-                None => report.no_data += 1,
             }
         }
         report.rows += 1;
         minute += 1;
     }
     match day {
-        Some(day) if minute == MINUTES => Ok(DayFile { day, functions: header.functions, counts, report }),
+        Some(day) if minute == MINUTES => Ok(DayFile { day, functions: wide.functions, counts, report }),
         _ => Err(WorkloadError::File {
             file: path.into(),
             found: format!("{minute} rows"),
             expected: format!("{MINUTES}, one for each minute of the day"),
         }),
     }
+}
+
+/// The day of a row, which must be `known` if that is.
+fn check_day(wide: &mut Wide, found: Option<u64>, known: Option<u32>) -> Result<u32, WorkloadError> {
+    let found = found.and_then(|day| u32::try_from(day).ok());
+    match (found, known) {
+        (Some(found), Some(known)) if found != known => {
+            Err(wide.wrong(wide.day, format!("{known}, the day of the file")))
+        }
+        (Some(found), _) => Ok(found),
+        (None, _) => Err(wide.wrong(wide.day, "the number of a day".into())),
+    }
+}
+
+/// Refuses every row but the one of `minute`: so none is missing, none comes twice, and they are in order.
+fn check_time(wide: &mut Wide, found: Option<u64>, day: u32, minute: usize) -> Result<(), WorkloadError> {
+    let start = u64::from(day) * 86_400;
+    let expected = start + 60 * minute as u64;
+    if minute < MINUTES && found == Some(expected) {
+        return Ok(());
+    }
+    let read_before = found.is_some_and(|time| time >= start && time < expected && (time - start) % 60 == 0);
+    Err(wide.wrong(
+        wide.day + 1,
+        match (minute < MINUTES, read_before) {
+            (false, _) => format!("the end of the file, as a day has {MINUTES} minutes"),
+            (true, true) => format!("{expected} (that minute was read already)"),
+            (true, false) => format!("{expected} (one row for each minute, in order)"),
+        },
+    ))
 }
 
 /// One file of the trace.
@@ -148,203 +172,8 @@ impl AddAssign for ReadReport {
     }
 }
 
-/// Where the columns are.
-struct Header {
-    /// Number of fields in each row.
-    fields: usize,
-    /// 1 if the table was written by pandas with its index, whose column has no name; else 0.
-    day: usize,
-    functions: Vec<String>,
-}
-
-impl Header {
-    fn parse(path: &Path, record: &ByteRecord) -> Result<Header, WorkloadError> {
-        let names: Vec<String> =
-            record.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-        let wrong = |index: usize, expected: &str| WorkloadError::Cell {
-            file: path.into(),
-            line: line(path, record),
-            column: index + 1,
-            field: "header".into(),
-            value: names.get(index).cloned().unwrap_or_default(),
-            expected: expected.into(),
-        };
-        let day = usize::from(names[0].is_empty());
-        for (index, name) in [(day, "day"), (day + 1, "time")] {
-            if names.get(index).is_none_or(|found| found != name) {
-                return Err(wrong(index, &format!("{name:?} (the header is day,time,0,1,...)")));
-            }
-        }
-        let functions = &names[day + 2..];
-        if functions.is_empty() {
-            return Err(wrong(day + 2, "the number of a function"));
-        }
-        let mut seen = BTreeMap::new();
-        for (index, name) in names.iter().enumerate().skip(day + 2) {
-            // Only the plain form: pandas renames the second column `4` to `4.1`.
-            if name.parse::<u32>().map_or(true, |number| number.to_string() != *name) {
-                return Err(wrong(index, "the number of a function"));
-            }
-            if let Some(first) = seen.insert(name, index) {
-                return Err(wrong(index, &format!("each function once (it is column {} too)", first + 1)));
-            }
-        }
-        Ok(Header { fields: names.len(), day, functions: functions.to_vec() })
-    }
-}
-
-/// A row below the header.
-struct Row<'a> {
-    path: &'a Path,
-    header: &'a Header,
-    record: &'a ByteRecord,
-}
-
-impl Row<'_> {
-    fn check_length(&self) -> Result<(), WorkloadError> {
-        let (found, expected) = (self.record.len(), self.header.fields);
-        if found == expected {
-            return Ok(());
-        }
-        Err(WorkloadError::Cell {
-            file: self.path.into(),
-            line: self.line(),
-            column: found.min(expected) + 1,
-            field: "row".into(),
-            value: format!("{found} fields"),
-            expected: format!("{expected}, as in the header"),
-        })
-    }
-
-    /// The day of the row, which must be `known` if that is.
-    fn day(&self, known: Option<u32>) -> Result<u32, WorkloadError> {
-        let index = self.header.day;
-        let found = whole(&self.record[index]).and_then(|day| u32::try_from(day).ok());
-        match (found, known) {
-            (Some(found), Some(known)) if found != known => {
-                Err(self.wrong(index, "day", format!("{known}, the day of the file")))
-            }
-            (Some(found), _) => Ok(found),
-            (None, _) => Err(self.wrong(index, "day", "the number of a day".into())),
-        }
-    }
-
-    /// Refuses every row but the one of `minute`: so none is missing, none comes twice, and they are in order.
-    fn check_time(&self, day: u32, minute: usize) -> Result<(), WorkloadError> {
-        let index = self.header.day + 1;
-        let start = u64::from(day) * 86_400;
-        let expected = start + 60 * minute as u64;
-        let found = whole(&self.record[index]);
-        if minute < MINUTES && found == Some(expected) {
-            return Ok(());
-        }
-        let read_before =
-            found.is_some_and(|time| time >= start && time < expected && (time - start) % 60 == 0);
-        Err(self.wrong(
-            index,
-            "time",
-            match (minute < MINUTES, read_before) {
-                (false, _) => format!("the end of the file, as a day has {MINUTES} minutes"),
-                (true, true) => format!("{expected} (that minute was read already)"),
-                (true, false) => format!("{expected} (one row for each minute, in order)"),
-            },
-        ))
-    }
-
-    /// The count of a function, or `None` if the cell is empty.
-    #[inline]
-    fn count(&self, function: usize) -> Result<Option<u32>, WorkloadError> {
-        let index = self.header.day + 2 + function;
-        let cell = &self.record[index];
-        if cell.is_empty() {
-            return Ok(None);
-        }
-        match whole(cell) {
-            Some(count) if count <= u64::from(MAX_COUNT) => Ok(Some(count as u32)),
-            _ => {
-                let number = std::str::from_utf8(cell).ok().and_then(|text| text.parse::<f64>().ok());
-                let hint = match number {
-                    Some(number) if number.is_finite() && number.fract() != 0.0 => {
-                        " (a fraction is of another metric: is this the folder requests_minute?)"
-                    }
-                    _ => "",
-                };
-                let expected =
-                    format!("a whole number from 0 to {MAX_COUNT}, or nothing where there is no data{hint}");
-                Err(self.wrong(index, &self.header.functions[function], expected))
-            }
-        }
-    }
-
-    fn line(&self) -> u64 {
-        line(self.path, self.record)
-    }
-
-    #[cold]
-    fn wrong(&self, index: usize, field: &str, expected: String) -> WorkloadError {
-        WorkloadError::Cell {
-            file: self.path.into(),
-            line: self.line(),
-            column: index + 1,
-            field: field.into(),
-            value: String::from_utf8_lossy(&self.record[index]).into_owned(),
-            expected,
-        }
-    }
-}
-
-/// The next record; `false` at the end.
-fn read(
-    reader: &mut csv::Reader<fs::File>,
-    record: &mut ByteRecord,
-    path: &Path,
-) -> Result<bool, WorkloadError> {
-    // Bytes in flexible rows cannot be malformed: only the file system can fail.
-    reader
-        .read_byte_record(record)
-        .map_err(|error| WorkloadError::Io { path: path.into(), source: error.into() })
-}
-
-/// The line of a record. The csv crate names the first of the blank lines that it skips before one, so these are
-/// counted here; if that fails, its answer stands.
-#[cold]
-fn line(path: &Path, record: &ByteRecord) -> u64 {
-    let Some(position) = record.position() else {
-        return 1;
-    };
-    let blank_lines = || -> std::io::Result<u64> {
-        let mut file = fs::File::open(path)?;
-        file.seek(SeekFrom::Start(position.byte()))?;
-        let mut lines = 0;
-        for byte in BufReader::new(file).bytes() {
-            match byte? {
-                b'\n' => lines += 1,
-                b'\r' | 0xef | 0xbb | 0xbf => {} // the last three are the byte order mark
-                _ => break,
-            }
-        }
-        Ok(lines)
-    };
-    position.line() + blank_lines().unwrap_or(0)
-}
-
-/// A whole number of at least 0 in any of the forms that pandas writes: `2891`, `6.0`, `1e+06`.
-#[inline]
-fn whole(cell: &[u8]) -> Option<u64> {
-    // Up to 15 digits cannot overflow, and are exact in the slow form too.
-    let digits = cell.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if (1..=15).contains(&digits) {
-        let rest = &cell[digits..];
-        if rest.is_empty() || (rest[0] == b'.' && rest[1..].iter().all(|&byte| byte == b'0')) {
-            return Some(cell[..digits].iter().fold(0, |sum, &digit| 10 * sum + u64::from(digit - b'0')));
-        }
-    }
-    let number: f64 = std::str::from_utf8(cell).ok()?.parse().ok()?;
-    (number.fract() == 0.0 && (0.0..1e15).contains(&number)).then_some(number as u64)
-}
-
-/// The files `day_<number>.csv` of a folder, by number.
-fn day_files(folder: &Path) -> Result<BTreeMap<u32, PathBuf>, WorkloadError> {
+/// The files `day_<number>.csv`, packed or not, of a folder, by number.
+pub(crate) fn day_files(folder: &Path) -> Result<BTreeMap<u32, PathBuf>, WorkloadError> {
     let failed = |source| WorkloadError::Io { path: folder.into(), source };
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -354,7 +183,7 @@ fn day_files(folder: &Path) -> Result<BTreeMap<u32, PathBuf>, WorkloadError> {
     paths.sort();
     let mut files: BTreeMap<u32, PathBuf> = BTreeMap::new();
     for path in paths {
-        if path.extension().is_none_or(|extension| extension != "csv") {
+        if !is_table(&path) {
             continue;
         }
         let Some(day) = number_in_name(&path) else {
@@ -370,14 +199,15 @@ fn day_files(folder: &Path) -> Result<BTreeMap<u32, PathBuf>, WorkloadError> {
     Ok(files)
 }
 
-/// The number in `day_<number>.csv`.
-fn number_in_name(path: &Path) -> Option<u32> {
-    let digits = path.file_stem()?.to_str()?.strip_prefix("day_")?;
+/// The number in `day_<number>.csv`, packed or not.
+pub(crate) fn number_in_name(path: &Path) -> Option<u32> {
+    let stem = stem(path);
+    let digits = stem.strip_prefix("day_")?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
 /// Fails if the folder is the official one of another metric, or of seconds.
-fn refuse_other_metrics(path: &Path) -> Result<(), WorkloadError> {
+pub(crate) fn refuse_other_metrics(path: &Path) -> Result<(), WorkloadError> {
     const OTHERS: [&str; 7] = [
         "function_delay",
         "platform_delay",
@@ -402,18 +232,11 @@ fn refuse_other_metrics(path: &Path) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// The first and the last of many names.
-fn abridged(names: &[String]) -> String {
-    match names {
-        [first, .., last] if names.len() > 4 => format!("{first}, ..., {last}"),
-        _ => names.join(", "),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixtures::huawei_folder;
+    use crate::wide::whole;
     use proptest::prelude::*;
 
     /// A day file of functions 4 and 28 with the counts `minute % 7` and no data, where `edit` may spoil the lines

@@ -79,14 +79,26 @@
 //! ```
 
 pub mod arrivals;
+pub mod azure_2019;
+pub mod azure_2021;
+pub mod calibrate;
 pub mod catalogue;
+pub mod collect;
 pub mod counts;
+pub mod describe;
 pub mod error;
 #[cfg(test)]
 mod fixtures;
 pub mod generator;
 pub mod huawei;
+pub mod huawei_2023;
+pub mod huawei_2025;
+pub mod input;
+pub mod own;
 mod random;
+pub mod trace;
+mod wide;
+pub mod write_azure;
 
 pub use arrivals::{ArrivalSpec, Course, Generated, generate};
 pub use catalogue::{Catalogue, CatalogueSpec, Lognormal, Pool, Profile, catalogue};
@@ -94,3 +106,6 @@ pub use counts::{DayCounts, MinuteCounts};
 pub use error::WorkloadError;
 pub use generator::{GeneratorSpec, overlay, synthetic_counts};
 pub use huawei::{DayFile, ReadReport, read_day, read_folder};
+pub use trace::{
+    Fault, Format, Gap, Note, OnBad, Origin, Quantity, Row, Rules, Tally, Trace, TraceFunction, Value,
+};

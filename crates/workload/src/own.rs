@@ -1,0 +1,437 @@
+//! Our own layout: `requests.csv` and, beside it, `functions.csv`. `docs/traces.md` documents both, and
+//! [`SCHEMA`] is their JSON schema.
+//!
+//! `requests.csv` needs two columns, `start_s` and `function`: a row each is a request. With `span_s` and `requests` a row
+//! is so many requests, evenly in `[start_s, start_s + span_s)`; an empty `requests` is *no data*. Rows may come in any
+//! order. `functions.csv` says what is known of each function and, column by column, where it comes from: `measured`,
+//! `derived` or `profile` (unknown: the calibrated profile fills it in). What no row of a function covers between its
+//! `from_s` and its `until_s` is 0 requests; without `functions.csv` that is the span of the whole trace.
+
+use crate::error::WorkloadError;
+use crate::input::Table;
+use crate::trace::{Fault, Mean, Note, Origin, Quantity, Reading, Row, Trace, Visit, is_table, number, stem};
+use crate::wide::whole;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// The JSON schema of a row of `requests.csv` and of one of `functions.csv`.
+pub const SCHEMA: &str = include_str!("../schema/trace.schema.json");
+
+/// The columns of `requests.csv`.
+pub const REQUEST_COLUMNS: [&str; 6] =
+    ["start_s", "span_s", "function", "requests", "duration_ms", "input_mb"];
+
+/// The columns of `functions.csv` before those of the quantities.
+pub const FUNCTION_COLUMNS: [&str; 5] = ["function", "name", "from_s", "until_s", "requests"];
+
+pub(crate) fn read(
+    path: &Path,
+    reading: &mut Reading<'_>,
+    visit: &mut Visit<'_>,
+) -> Result<(), WorkloadError> {
+    let (requests, functions) = find(path)?;
+    let mut keys = Keys::default();
+    if let Some(file) = &functions {
+        keys.read(file, reading)?;
+    }
+    let mut table = Table::open(&requests, "start_s,function,...")?;
+    let (start, function) = (table.column("start_s")?, table.column("function")?);
+    let [span, count, duration, input] =
+        ["span_s", "requests", "duration_ms", "input_mb"].map(|name| table.optional(name));
+    reading.files += 1;
+    let mut means: Vec<Mean> = Vec::new();
+    let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
+    while table.next()? {
+        let tally = &mut reading.tally;
+        if !table.right_length() && !tally.repairs(Fault::RowLength, table.wrong_length())? {
+            continue;
+        }
+        let Some(mut start_s) = number(table.fields.get(start)) else {
+            tally.bad(Fault::BadTime, table.wrong(start, "a time in seconds"))?;
+            continue;
+        };
+        if start_s < 0.0 {
+            if !tally.repairs(Fault::NegativeStart, table.wrong(start, "a time of at least 0"))? {
+                continue;
+            }
+            start_s = 0.0;
+        }
+        let field = |column: Option<usize>| column.map_or(&b""[..], |column| table.fields.get(column));
+        let span_s = match field(span) {
+            [] => 0.0,
+            text => match number(text).filter(|span| *span >= 0.0) {
+                Some(span) => span,
+                None => {
+                    let error = table.wrong(span.unwrap_or(0), "a span in seconds, of at least 0");
+                    tally.bad(Fault::BadTime, error)?;
+                    continue;
+                }
+            },
+        };
+        let requests = match (count, field(count)) {
+            (None, _) => Some(1),
+            (Some(_), []) => None,
+            (Some(column), text) => match (whole(text), number(text)) {
+                (Some(requests), _) => Some(requests),
+                (None, value) => {
+                    let fault = match value {
+                        Some(value) if value.fract() != 0.0 => Fault::Fraction,
+                        Some(value) if value < 0.0 => Fault::NegativeCount,
+                        _ => Fault::NotANumber,
+                    };
+                    let repair = tally
+                        .repairs(fault, table.wrong(column, "a whole number, or nothing for no data"))?;
+                    (repair && fault == Fault::NegativeCount).then_some(0)
+                }
+            },
+        };
+        if !reading.rules.wants((start_s / 86_400.0) as u32) {
+            continue;
+        }
+        let duration_ms = match (duration, field(duration)) {
+            (None, _) | (_, []) => None,
+            (Some(column), text) => match number(text) {
+                Some(ms) if ms >= 0.0 => Some(ms),
+                other => {
+                    let fault = if other.is_some() { Fault::EndBeforeStart } else { Fault::BadDuration };
+                    let error = table.wrong(column, "a duration in ms, of at least 0, or nothing");
+                    if !tally.repairs(fault, error)? {
+                        continue;
+                    }
+                    None
+                }
+            },
+        };
+        let input_mb = match (input, field(input)) {
+            (None, _) | (_, []) => None,
+            (Some(column), text) => match number(text).filter(|mb| *mb >= 0.0) {
+                Some(mb) => Some(mb),
+                None => {
+                    tally.bad(
+                        Fault::BadValue,
+                        table.wrong(column, "a size in MB, of at least 0, or nothing"),
+                    )?;
+                    None
+                }
+            },
+        };
+        if duration_ms == Some(0.0) && requests.is_some_and(|requests| requests > 0) {
+            let line = table.lines.number();
+            tally.note(Note::ZeroDuration, 1, || format!("{}:{line}", table.lines.path().display()));
+        }
+        let key = table.fields.text(function);
+        let index = if functions.is_none() {
+            let key = key.into_owned();
+            reading.function(&key)
+        } else if let Some(index) = keys.find(&key) {
+            index
+        } else {
+            let error = table.wrong(function, "a function of functions.csv");
+            reading.tally.bad(Fault::BadValue, error)?;
+            continue;
+        };
+        reading.rows += 1;
+        means.resize(reading.functions.len(), Mean::default());
+        if let (Some(ms), Some(requests)) = (duration_ms, requests) {
+            means[index].add(ms, requests as f64);
+        }
+        (first, last) = (first.min(start_s), last.max(start_s + span_s));
+        let row = Row { function: index, start_s, span_s, requests, duration_ms, input_mb };
+        reading.visit(row, visit)?;
+    }
+    means.resize(reading.functions.len(), Mean::default());
+    for (index, mean) in means.iter().enumerate() {
+        let told = keys.told.get(&index);
+        let function = &mut reading.functions[index];
+        if let Some(&Told { window: Some([from, until]), .. }) = told {
+            (function.from_s, function.until_s) = (from, until);
+        } else if first <= last {
+            (function.from_s, function.until_s) = (first, last);
+        }
+        if function.get(Quantity::Duration).is_none()
+            && let Some(mean) = mean.get()
+        {
+            function.set(Quantity::Duration, mean, Origin::Measured);
+        }
+        if let (Some(&Told { requests: Some(requests), line, .. }), None, Some(file)) =
+            (told, reading.rules.days, &functions)
+            && requests != function.requests
+        {
+            let error = WorkloadError::Cell {
+                file: file.clone(),
+                line,
+                column: 5,
+                field: "requests".into(),
+                value: requests.to_string(),
+                expected: format!(
+                    "{}, the sum of its rows in {}",
+                    function.requests,
+                    requests_name(&requests_path(path))
+                ),
+            };
+            reading.tally.bad(Fault::Inconsistent, error)?;
+        }
+    }
+    Ok(())
+}
+
+fn requests_path(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join("requests.csv") } else { path.to_path_buf() }
+}
+
+fn requests_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The two files of a trace, packed or not.
+fn find(path: &Path) -> Result<(PathBuf, Option<PathBuf>), WorkloadError> {
+    let named = |folder: &Path, wanted: &str| -> Result<Option<PathBuf>, WorkloadError> {
+        let failed = |source| WorkloadError::Io { path: folder.into(), source };
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if is_table(&path) && stem(&path) == wanted {
+                found.push(path);
+            }
+        }
+        found.sort();
+        match &found[..] {
+            [] => Ok(None),
+            [one] => Ok(Some(one.clone())),
+            [one, two, ..] => Err(WorkloadError::File {
+                file: two.clone(),
+                found: "a second table of the same kind".into(),
+                expected: format!("one (the first is {})", one.display()),
+            }),
+        }
+    };
+    if path.is_dir() {
+        let requests = named(path, "requests")?.ok_or_else(|| WorkloadError::File {
+            file: path.into(),
+            found: "no table of requests".into(),
+            expected: "requests.csv, or requests.csv.gz, .zst or .zip".into(),
+        })?;
+        return Ok((requests, named(path, "functions")?));
+    }
+    let beside = match path.parent() {
+        Some(folder) if stem(path) == "requests" => {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            named(folder, "functions")?
+        }
+        _ => None,
+    };
+    Ok((path.to_path_buf(), beside))
+}
+
+/// What `functions.csv` says.
+#[derive(Default)]
+struct Keys {
+    by_key: BTreeMap<String, usize>,
+    /// By index of the function.
+    told: BTreeMap<usize, Told>,
+}
+
+/// What it says beside the quantities.
+struct Told {
+    window: Option<[f64; 2]>,
+    requests: Option<u64>,
+    line: u64,
+}
+
+impl Keys {
+    fn find(&self, key: &str) -> Option<usize> {
+        self.by_key.get(key).copied()
+    }
+
+    fn read(&mut self, file: &Path, reading: &mut Reading<'_>) -> Result<(), WorkloadError> {
+        let mut table = Table::open(file, "function,...")?;
+        let key = table.column("function")?;
+        let [name, from, until, requests] =
+            ["name", "from_s", "until_s", "requests"].map(|name| table.optional(name));
+        let columns: Vec<(Quantity, usize, Option<usize>)> = (Quantity::ALL.into_iter())
+            .filter_map(|quantity| {
+                let origin = table.optional(&format!("{}_from", quantity.column()));
+                Some((quantity, table.optional(quantity.column())?, origin))
+            })
+            .collect();
+        reading.files += 1;
+        while table.next()? {
+            if !table.right_length() && !reading.tally.repairs(Fault::RowLength, table.wrong_length())? {
+                continue;
+            }
+            let own = table.fields.text(key).into_owned();
+            let full = name.map(|column| table.fields.text(column).into_owned());
+            let full = full.filter(|name| !name.is_empty()).unwrap_or_else(|| own.clone());
+            if self.by_key.contains_key(&own) || reading.known(&full).is_some() {
+                reading.tally.bad(Fault::DuplicateRow, table.wrong(key, "each function once"))?;
+                continue;
+            }
+            let index = reading.function(&full);
+            self.by_key.insert(own, index);
+            let time = |column: Option<usize>| column.and_then(|column| number(table.fields.get(column)));
+            let window = time(from).zip(time(until)).map(|(from, until)| [from, until]);
+            let requests = requests.and_then(|column| whole(table.fields.get(column)));
+            self.told.insert(index, Told { window, requests, line: table.lines.number() });
+            for &(quantity, column, origin) in &columns {
+                let field = table.fields.get(column);
+                if field.is_empty() {
+                    continue;
+                }
+                let positive = matches!(quantity, Quantity::Cores | Quantity::Memory);
+                let sound = |value: &f64| if positive { *value > 0.0 } else { *value >= 0.0 };
+                let Some(value) = number(field).filter(sound) else {
+                    let fault = if quantity == Quantity::Memory { Fault::BadMemory } else { Fault::BadValue };
+                    let expected = if positive {
+                        "a number above 0, or nothing"
+                    } else {
+                        "a number of at least 0, or nothing"
+                    };
+                    reading.tally.bad(fault, table.wrong(column, expected))?;
+                    continue;
+                };
+                let origin = match origin.map(|column| (column, table.fields.text(column))) {
+                    None => Origin::Measured,
+                    Some((column, text)) => match Origin::parse(&text) {
+                        Some(origin) => origin,
+                        None => {
+                            let error = table.wrong(column, "measured, derived or profile");
+                            reading.tally.bad(Fault::BadValue, error)?;
+                            continue;
+                        }
+                    },
+                };
+                reading.functions[index].set(quantity, value, origin);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a trace in our own layout, row by row.
+pub struct Writer {
+    folder: PathBuf,
+    requests: BufWriter<File>,
+    /// The run of no data that each function is in.
+    runs: Vec<Option<[f64; 2]>>,
+    line: String,
+}
+
+impl Writer {
+    /// Makes the folder, if it is not there, and starts `requests.csv` in it.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn new(folder: &Path) -> Result<Writer, WorkloadError> {
+        let failed = |source| WorkloadError::Io { path: folder.into(), source };
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let file = File::create(folder.join("requests.csv.half")).map_err(failed)?;
+        let mut requests = BufWriter::with_capacity(1 << 18, file);
+        writeln!(requests, "{}", REQUEST_COLUMNS.join(",")).map_err(failed)?;
+        Ok(Writer { folder: folder.into(), requests, runs: Vec::new(), line: String::new() })
+    }
+
+    /// Takes a row. Neighbouring rows without data become one.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn row(&mut self, row: Row) -> Result<(), WorkloadError> {
+        if self.runs.len() <= row.function {
+            self.runs.resize(row.function + 1, None);
+        }
+        let end = row.start_s + row.span_s;
+        let run = &mut self.runs[row.function];
+        match (row.requests, &mut *run) {
+            (None, Some(known)) if known[1] == row.start_s => known[1] = end,
+            (None, _) => {
+                let before = run.replace([row.start_s, end]);
+                self.no_data(row.function, before)?;
+            }
+            (Some(_), _) => {
+                let before = run.take();
+                self.no_data(row.function, before)?;
+                self.write(row)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn no_data(&mut self, function: usize, run: Option<[f64; 2]>) -> Result<(), WorkloadError> {
+        let Some([start_s, end]) = run else { return Ok(()) };
+        let row = Row {
+            function,
+            start_s,
+            span_s: end - start_s,
+            requests: None,
+            duration_ms: None,
+            input_mb: None,
+        };
+        self.write(row)
+    }
+
+    fn write(&mut self, row: Row) -> Result<(), WorkloadError> {
+        use std::fmt::Write as _;
+        let Row { function, start_s, span_s, requests, duration_ms, input_mb } = row;
+        self.line.clear();
+        // Writing to a string cannot fail.
+        let _ = write!(self.line, "{start_s},{span_s},{function},");
+        if let Some(requests) = requests {
+            let _ = write!(self.line, "{requests}");
+        }
+        for value in [duration_ms, input_mb] {
+            self.line.push(',');
+            if let Some(value) = value {
+                let _ = write!(self.line, "{value}");
+            }
+        }
+        self.line.push('\n');
+        let written = self.requests.write_all(self.line.as_bytes());
+        written.map_err(|source| WorkloadError::Io { path: self.folder.join("requests.csv"), source })
+    }
+
+    /// Writes `functions.csv`, and gives `requests.csv` its name.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn finish(mut self, trace: &Trace) -> Result<(), WorkloadError> {
+        for (index, function) in trace.functions.iter().enumerate() {
+            // A run at the end says nothing, but zeros may have come after it.
+            let run = self.runs.get_mut(index).and_then(Option::take);
+            self.no_data(index, run.filter(|[start, _]| *start < function.until_s))?;
+        }
+        let path = self.folder.join("functions.csv");
+        let failed = |source| WorkloadError::Io { path: self.folder.clone(), source };
+        self.requests.flush().map_err(failed)?;
+        write_functions(&path, trace).map_err(|source| WorkloadError::Io { path, source })?;
+        std::fs::rename(self.folder.join("requests.csv.half"), self.folder.join("requests.csv"))
+            .map_err(failed)
+    }
+}
+
+fn write_functions(path: &Path, trace: &Trace) -> io::Result<()> {
+    let mut table = csv::Writer::from_path(path)?;
+    let quantities = || {
+        Quantity::ALL
+            .iter()
+            .flat_map(|quantity| [quantity.column().into(), format!("{}_from", quantity.column())])
+    };
+    let header: Vec<String> =
+        FUNCTION_COLUMNS.iter().map(|name| name.to_string()).chain(quantities()).collect();
+    table.write_record(&header)?;
+    for (index, function) in trace.functions.iter().enumerate() {
+        let mut record = vec![
+            index.to_string(),
+            function.name.clone(),
+            function.from_s.to_string(),
+            function.until_s.to_string(),
+            function.requests.to_string(),
+        ];
+        for quantity in Quantity::ALL {
+            record.push(function.get(quantity).map_or(String::new(), |value| value.to_string()));
+            record.push(function.origin(quantity).name().into());
+        }
+        table.write_record(&record)?;
+    }
+    table.flush()
+}
