@@ -83,8 +83,8 @@ fn a_trace_is_described_in_words_and_figures() {
         "offset                 0 s (0 d 0 h 0 min)".into(),
         "span                   172800 s (2 d 0 h 0 min)".into(),
         "functions              3, of which 3 were called".into(),
-        "mean duration (ms)     P1 10.0".into(),
-        "memory (MB)            P1 150".into(),
+        "mean duration (ms)     P1 9.97".into(),
+        "memory (MB)            P1 151".into(),
         "1 x a function without durations: the profile's are used".into(),
         "    first: o/b/h".into(),
         "memory_mb              0 measured, 2 derived, 1 from the profile".into(),
@@ -161,7 +161,9 @@ fn an_experiment_plays_a_trace_that_is_brought() {
     let place = Place::new();
     azure(&place, "data/mine", 5);
     let played = |trace: &str| {
-        let quick = QUICK.replace("trace = \"synthetic\"", &format!("trace = {trace}"));
+        let quick = QUICK
+            .replace("name = \"quick\"", "name = \"mine\"")
+            .replace("trace = \"synthetic\"", &format!("trace = {trace}"));
         let mut text = quick
             .replace("count = 200", "count = 5")
             .replace("load = 0.176\n", "")
@@ -202,8 +204,9 @@ fn a_generator_is_fitted_and_played() {
     for name in ["calibration-course.svg", "calibration-autocorrelation.png"] {
         assert!(place.path("fit").join(name).exists(), "{name}");
     }
-    let text =
-        QUICK.replace("trace = \"synthetic\"", "trace = { fitted = { path = \"fit/calibration.json\" } }");
+    let text = QUICK
+        .replace("name = \"quick\"", "name = \"mine\"")
+        .replace("trace = \"synthetic\"", "trace = { fitted = { path = \"fit/calibration.json\" } }");
     place.write("mine.toml", &text.replace("count = 200", "count = 5"));
     let said = place.does(&["simulate", "mine.toml", "--algorithm", "warm-first-fit"]);
     assert!(said.contains("trace: fitted (2 of 5 functions), the others synthetic"), "{said}");
