@@ -136,8 +136,7 @@ fn provenance_and_files() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let paths = report.write(&folder.path().join("new")).expect("written");
-    let pages: Vec<String> =
-        paths.iter().map(|path| std::fs::read_to_string(path).expect("there")).collect();
+    let pages: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).expect("there")).collect();
     assert_eq!(pages, [report.markdown, report.html]);
     assert!(!report.tables.is_empty());
     for (name, content) in &report.tables {
@@ -264,7 +263,9 @@ fn ratios_say_what_they_rest_on() {
     let subject = Subject::Ratios { algorithms, sweeps: vec![sweep("a")] };
     let (answer, page) = answered(subject, &Records::new(all.collect()));
     // (151 + 152 + 153) / (101 + 102 + 103) = 1.490; 142 / 102 = 1.392; 62 / 102 = 0.608.
-    for part in ["is 1.490 [", "moves most, to 0.608 [", "with a at 2 times", "above 1 in 1 of 2 cases, below 1 in 1"] {
+    for part in
+        ["is 1.490 [", "moves most, to 0.608 [", "with a at 2 times", "above 1 in 1 of 2 cases, below 1 in 1"]
+    {
         assert!(answer.contains(part), "{part}: {answer}");
     }
     assert!(page.contains("| a | 1 | 1.392"), "{page}");
