@@ -497,7 +497,11 @@ mod tests {
         assert!(batches >= 4 && proved == batches, "{proved} of {batches}");
         assert_eq!(records.gaps.len(), 7 * batches);
         for row in &records.gaps {
-            let gap = row.gap().expect("solved");
+            // So few evaluations are not enough for a black box.
+            let Some(gap) = row.gap() else {
+                assert_eq!((row.algorithm.as_str(), row.objective), ("midaco-50k", None));
+                continue;
+            };
             match row.algorithm.as_str() {
                 "milp" => assert_eq!(gap, 0.0),
                 LP => assert!((-5.0..=1e-6).contains(&gap), "{gap}"),

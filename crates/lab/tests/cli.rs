@@ -940,3 +940,64 @@ fn same(one: &BTreeMap<String, Vec<u8>>, other: &BTreeMap<String, Vec<u8>>) {
         assert!(*bytes == other[name], "{name} differs");
     }
 }
+
+/// An experiment on the quick scenario, much shorter.
+fn based(name: &str, figures: &str, rest: &str) -> String {
+    format!(
+        "name = \"{name}\"\ntitle = \"T\"\nquestion = \"Q?\"\nalgorithms = [\"greedy-latency\", \"nearest\"]\n\
+         seeds = [1, 2]\ntiming_requests = 0\nfigures = [{figures}]\nnumber = 99\nmetrics = [\"latency\"]\n\
+         base = \"quick\"\n[set]\narrivals.warmup_minutes = 20\narrivals.minutes = 10\n{rest}"
+    )
+}
+
+/// Every kind of experiment goes from its file to figures, tables and an answer, and what is recorded is not played again.
+#[test]
+fn sweeps_ratios_and_batches_are_drawn_and_answered() {
+    let place = Place::new();
+    let sweep = |parameter: &str| {
+        format!("[[sweep]]\nparameter = \"{parameter}\"\nscale = [\"{parameter}\"]\nvalues = [0.5, 2]\n")
+    };
+    let sweeps = [sweep("arrivals.load"), sweep("cluster.keep_alive_ms")].concat();
+    let batches = "[batches]\nsampled_by = \"nearest\"\nevery = 5\nnodes = 100\n";
+    let cases = [
+        (
+            "swept",
+            "\"sweep\"",
+            sweeps.as_str(),
+            ["figure-99-load", "figure-99-keep-alive-ms"],
+            "swept-results",
+        ),
+        (
+            "ratios",
+            "\"tornado\"",
+            sweeps.as_str(),
+            ["figure-99-tornado-nearest-latency", "figure-99-tornado-nearest-violations"],
+            "ratios-ratios",
+        ),
+        ("single", "\"gap\"", batches, ["figure-99-gap"; 2], "single-gap"),
+    ];
+    for (name, figures, rest, stems, table) in cases {
+        let file = format!("{name}.toml");
+        place.write(&file, based(name, figures, rest));
+        place.refuses(&["draw", &file, "--out", "out"], &["scale measure"]);
+        place.does(&["measure", &file, "--out", "out"]);
+        let said = place.does(&["report", &file, "--out", "out"]);
+        assert!(said.out.contains("report.html"), "{}", said.out);
+        for stem in stems {
+            assert!(place.read(&format!("out/{stem}.svg")).contains("<desc>"), "{stem}");
+            assert!(place.path(&format!("out/{stem}.png")).exists(), "{stem}");
+        }
+        let page = place.read("out/report.md");
+        assert!(page.contains("### Answer\n") && !page.contains("NaN"), "{page}");
+        assert!(place.read(&format!("out/tables/{table}.csv")).lines().count() > 2);
+        assert!(place.read(&format!("out/tables/{table}.tex")).contains(r"\toprule"));
+    }
+    let gaps = place.read("out/records/single/single.gap.csv");
+    // For each batch two algorithms and two bounds; what waits makes more batches than the two windows that are sampled.
+    let rows = gaps.lines().count() - 1;
+    assert!(rows >= 2 * 2 * 4 && rows.is_multiple_of(4), "{gaps}");
+    place.does(&["measure", "single.toml", "--out", "out"]);
+    assert_eq!(place.read("out/records/single/single.gap.csv"), gaps);
+    place
+        .refuses(&["reproduce", "fig98", "--out", "out"], &["\"fig98\" is neither a figure", "fig6", "load"]);
+}

@@ -16,11 +16,17 @@ pub(super) struct Axis {
 impl Axis {
     /// The place of a value; what lies outside is put at the nearer end.
     pub(super) fn at(&self, value: f64) -> f64 {
+        let (a, b) = self.places;
+        self.beyond(value).clamp(a.min(b), a.max(b))
+    }
+
+    /// The place of a value, wherever it is.
+    pub(super) fn beyond(&self, value: f64) -> f64 {
         let scale = |v: f64| {
             if self.logarithmic { v.max(f64::MIN_POSITIVE).log10() } else { v }
         };
         let (low, high) = (scale(self.values.0), scale(self.values.1));
-        let share = ((scale(value) - low) / (high - low)).clamp(0.0, 1.0);
+        let share = (scale(value) - low) / (high - low);
         self.places.0 + share * (self.places.1 - self.places.0)
     }
 
@@ -130,6 +136,7 @@ mod tests {
         check(&powers, 1.0, 100.0);
         check(&powers, 0.0, 0.0);
         check(&powers, 100.0, 300.0);
+        assert!((linear.beyond(400.0) - 250.0).abs() < 1e-9);
         assert_eq!(linear.ticks(5), [0.0, 50.0, 100.0, 150.0, 200.0]);
         assert_eq!((powers.ticks(5).len(), powers.ticks(4).len()), (5, 3));
     }

@@ -52,7 +52,7 @@ pub(super) fn figure(chart: &BoxChart, caption: &Caption) -> Result<Figure, Draw
     let bottom = top + pitch * chart.rows.len() as f64;
     let high = 10f64.powf(largest.max(chart.floor * 10.0).log10().ceil());
     let x = Axis { values: (chart.floor, high), places: (left, right), logarithmic: true };
-    axis::horizontal(&mut scene, &x, (top, bottom), ((right - left) / 34.0) as usize, &chart.axis, |value| {
+    axis::horizontal(&mut scene, &x, (top, bottom), ((right - left) / 28.0) as usize, &chart.axis, |value| {
         let at_most = if value <= chart.floor * 1.001 { "≤\u{202f}" } else { "" };
         format!("{at_most}{}", super::axis::number(value))
     });

@@ -72,7 +72,7 @@ pub(super) fn figure(chart: &LineChart, caption: &Caption) -> Result<Figure, Dra
     };
     let mut scene = Scene::default();
     let mut top = head(&mut scene, &chart.title, caption);
-    let (left, right) = (72.0, WIDTH - MARGIN - 16.0);
+    let (left, right) = (80.0, WIDTH - MARGIN - 16.0);
     let x = Axis {
         values: if chart.x_logarithmic { widened(low, high) } else { span(low, high) },
         places: (left, right),
@@ -169,14 +169,29 @@ fn short(value: f64) -> String {
 fn band(scene: &mut Scene, line: &Line, x: &Axis, y: &Axis) {
     let ends = |high: bool| {
         line.points.iter().filter_map(move |(at, estimate)| {
-            estimate.interval.map(|i| (x.at(*at), y.at(if high { i.high } else { i.low })))
+            estimate.interval.map(|i| (x.at(*at), y.beyond(if high { i.high } else { i.low })))
         })
     };
     let mut points: Vec<Point> = ends(true).collect();
     points.extend(ends(false).collect::<Vec<_>>().into_iter().rev());
     if points.len() > 3 {
-        scene.veil(points, line.style.color, 0.2);
+        scene.veil(below(&points, y.places.1), line.style.color, 0.2);
     }
+}
+
+/// The part of a polygon that does not reach above a height of the page (Sutherland and Hodgman's clipping, one edge).
+fn below(points: &[Point], top: f64) -> Vec<Point> {
+    let mut kept = Vec::new();
+    for (i, &b) in points.iter().enumerate() {
+        let a = points[(i + points.len() - 1) % points.len()];
+        if (a.1 < top) != (b.1 < top) {
+            kept.push((a.0 + (top - a.1) / (b.1 - a.1) * (b.0 - a.0), top));
+        }
+        if b.1 >= top {
+            kept.push(b);
+        }
+    }
+    kept
 }
 
 fn path(scene: &mut Scene, line: &Line, x: &Axis, y: &Axis) {
@@ -299,6 +314,15 @@ mod tests {
         check(&[1.0, 2.0, 3.0, 900.0], Scale::Linear, ((0.0, 4.0), true));
         check(&[0.3, 40.0], Scale::Logarithmic, ((0.1, 100.0), false));
         check(&[5.0], Scale::Time, ((1.0, 10.0), false));
+    }
+
+    #[test]
+    fn bands_end_at_the_border() {
+        // A square from 0 to 10, cut at 4 from above: y grows downward.
+        let square = [(0.0, 0.0), (10.0, 0.0), (10.0, 10.0), (0.0, 10.0)];
+        assert_eq!(below(&square, 4.0), [(0.0, 4.0), (10.0, 4.0), (10.0, 10.0), (0.0, 10.0)]);
+        assert_eq!(below(&square, -1.0).len(), 4);
+        assert_eq!(below(&square, 11.0), []);
     }
 
     #[test]

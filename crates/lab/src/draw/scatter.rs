@@ -77,7 +77,7 @@ pub(super) fn figure(name: String, series: &[Series], caption: &Caption) -> Resu
     if let Some(last) = steps.last().copied() {
         steps.push((right, last.1));
     }
-    scene.line(steps, 1.2, FAINT);
+    scene.line(steps.clone(), 1.2, FAINT);
     for spot in &spots {
         let at = place(spot);
         if let Some(interval) = spot.latency.interval.filter(|_| spot.latency.mean <= y.values.1) {
@@ -95,7 +95,7 @@ pub(super) fn figure(name: String, series: &[Series], caption: &Caption) -> Resu
         })
         .collect();
     for (at, (from, text)) in
-        labels(&dots, &texts, (left, right, top, bottom)).into_iter().zip(dots.iter().zip(&texts))
+        labels(&dots, &texts, &steps, (left, right, top, bottom)).into_iter().zip(dots.iter().zip(&texts))
     {
         // A label that had to move away gets a line back to its point.
         let middle = (at.0 + text_width(text, SMALL, false) / 2.0, at.1);
@@ -149,15 +149,25 @@ fn range(spots: &[Spot<'_>]) -> ((f64, f64), bool) {
     ((((low - margin) / step).floor() * step, ((top + margin) / step).ceil() * step), cut)
 }
 
-/// Where each label starts: as near to its point as no other label, point or border is in the way.
-fn labels(dots: &[Point], texts: &[String], (left, right, top, bottom): (f64, f64, f64, f64)) -> Vec<Point> {
+/// Where each label starts: as near to its point as no other label, point, line or border is in the way.
+fn labels(
+    dots: &[Point],
+    texts: &[String],
+    line: &[Point],
+    (left, right, top, bottom): (f64, f64, f64, f64),
+) -> Vec<Point> {
     // Rectangles that are taken: (x0, y0, x1, y1).
     let mut taken: Vec<[f64; 4]> = dots.iter().map(|(x, y)| [x - 5.0, y - 5.0, x + 5.0, y + 5.0]).collect();
+    taken.extend(line.windows(2).map(|ends| {
+        let ((x0, y0), (x1, y1)) = (ends[0], ends[1]);
+        [x0.min(x1) - 1.0, y0.min(y1) - 1.0, x0.max(x1) + 1.0, y0.max(y1) + 1.0]
+    }));
     let meets = |a: &[f64; 4], b: &[f64; 4]| a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
     let mut places = Vec::with_capacity(dots.len());
     for ((x, y), text) in dots.iter().zip(texts) {
         let width = text_width(text, SMALL, false);
-        let mut candidates: Vec<Point> = vec![(x + 8.0, *y), (x - 8.0 - width, *y)];
+        let mut candidates: Vec<Point> =
+            vec![(x + 8.0, *y), (x - 8.0 - width, *y), (x + 5.0, y - 9.0), (x - 5.0 - width, y + 9.0)];
         for level in 1..14 {
             let away = 13.0 * f64::from(level);
             for dx in [-width / 2.0, 4.0, -width - 4.0] {
@@ -189,7 +199,7 @@ mod tests {
         let dots = [(100.0, 100.0), (104.0, 101.0), (98.0, 103.0), (300.0, 100.0), (395.0, 20.0)];
         let texts =
             ["First of all", "Second", "Third and longest", "Fourth", "At the border"].map(String::from);
-        let places = labels(&dots, &texts, (50.0, 400.0, 10.0, 200.0));
+        let places = labels(&dots, &texts, &[(100.0, 100.0), (300.0, 100.0)], (50.0, 400.0, 10.0, 200.0));
         for (i, a) in places.iter().enumerate() {
             let width = |k: usize| text_width(&texts[k], SMALL, false);
             assert!(a.0 >= 50.0 && a.0 + width(i) <= 400.0, "{}", texts[i]);

@@ -172,9 +172,15 @@ pub(super) fn batches(input: &ReportInput, block: &Block, batches: &BatchRecords
             Some(gap) => Value::number(percent(gap, GAP_FLOOR), gap),
             None => Value::text("n/a"),
         };
-        let difference = match algorithm == yardstick {
+        // Neither the yardstick nor a bound competes with the yardstick.
+        let bound = [LP, CAPACITY_FREE].contains(&algorithm);
+        let difference = match bound || algorithm == yardstick {
             true => Value::text("-"),
             false => estimate_value(gap_difference(batches, algorithm, yardstick), 3, true),
+        };
+        let close = match bound {
+            true => Value::text("-"),
+            false => estimate_value(within(batches, algorithm, 1.0), 1, false),
         };
         rows.push(vec![
             Value::text(label),
@@ -183,7 +189,7 @@ pub(super) fn batches(input: &ReportInput, block: &Block, batches: &BatchRecords
             estimate_value(mean_gap(batches, algorithm), 3, false),
             quantile(0.5),
             quantile(0.95),
-            estimate_value(within(batches, algorithm, 1.0), 1, false),
+            close,
             difference,
         ]);
     }
