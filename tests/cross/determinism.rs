@@ -129,8 +129,14 @@ fn a_changed_scenario_is_measured_again() {
     let after = records(out.path(), "tiny");
     assert_ne!(before["nearest_seed1.csv"], after["nearest_seed1.csv"]);
 
-    let sweep = Sweep { parameter: "cluster.keep_alive_ms".into(), values: vec![100.0, 60_000.0] };
-    run(&Experiment { sweep: Some(sweep), ..one }, out.path(), 2);
+    let sweep = Sweep {
+        parameter: "cluster.keep_alive_ms".into(),
+        values: vec![100.0, 60_000.0],
+        scale: vec![],
+        axis: None,
+        logarithmic: false,
+    };
+    run(&Experiment { sweeps: vec![sweep], ..one }, out.path(), 2);
     let swept = records(out.path(), "tiny");
     let distribution = |value: &str| {
         let wanted = format!("cluster.keep_alive_ms={value}");

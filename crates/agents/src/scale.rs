@@ -101,8 +101,8 @@ impl ScaleConfig {
 
     /// Whether each weight is trained: those of features that are left out stay zero.
     fn trained(&self) -> Vec<bool> {
-        let seen = |&name: &&str| !self.without.iter().any(|without| without == name);
-        let seen: Vec<bool> = NAMES.iter().map(|name| seen(&name)).collect();
+        let seen: Vec<bool> =
+            NAMES.iter().map(|name| !self.without.iter().any(|without| without == name)).collect();
         let mut trained = seen.clone();
         for _ in 0..self.hidden {
             trained.extend(&seen);

@@ -85,6 +85,13 @@ pub fn series(records: &Records, sweep: &str, styles: &[Style]) -> Vec<Series> {
     let of = |style: &Style| {
         let estimate =
             |value: &dyn Fn(&Cell) -> Option<f64>| over_seeds(records, &style.algorithm, sweep, value);
+        let part = |value: fn(&Cell) -> Option<f64>| Some(estimate(&value)?.mean);
+        let parts = || {
+            let cold = part(|cell| cell.row.cold_ms_mean)?;
+            let comp = part(|cell| cell.row.comp_ms_mean)?;
+            let comm = part(|cell| cell.row.comm_ms_mean)?;
+            Some([cold, comp, comm, part(|cell| cell.row.wait_ms_mean)?])
+        };
         let cells = || records.cells_of(&style.algorithm, sweep);
         (cells().count() > 0).then(|| Series {
             style: style.clone(),
@@ -96,22 +103,13 @@ pub fn series(records: &Records, sweep: &str, styles: &[Style]) -> Vec<Series> {
             latency_ms_p50: estimate(&|cell| cell.row.latency_ms_p50),
             latency_ms_p99: estimate(&|cell| cell.row.latency_ms_p99),
             slo_violation_rate: estimate(&|cell| cell.row.slo_violation_rate),
-            parts_ms: parts_of(&estimate),
+            parts_ms: parts(),
             decision_us_mean: estimate(&|cell| cell.timing.decision_us_mean),
             decision_us_p50: estimate(&|cell| cell.timing.decision_us_p50),
             decision_us_p99: estimate(&|cell| cell.timing.decision_us_p99),
         })
     };
     styles.iter().filter_map(of).collect()
-}
-
-fn parts_of(estimate: &dyn Fn(&dyn Fn(&Cell) -> Option<f64>) -> Option<Estimate>) -> Option<[f64; 4]> {
-    Some([
-        estimate(&|cell| cell.row.cold_ms_mean)?.mean,
-        estimate(&|cell| cell.row.comp_ms_mean)?.mean,
-        estimate(&|cell| cell.row.comm_ms_mean)?.mean,
-        estimate(&|cell| cell.row.wait_ms_mean)?.mean,
-    ])
 }
 
 /// The mean of a value over seeds, with the interval that all tables and figures show.

@@ -229,7 +229,7 @@ impl Scenario {
     ) -> Result<(MinuteCounts, String)> {
         let days = self.arrivals.days().context("scenario.arrivals")?;
         if let Trace::File(file) = &self.trace {
-            return self.from_file(file, catalogue, largest, seed);
+            return self.counts_of_file(file, catalogue, largest, seed);
         }
         let mut counts =
             synthetic_counts(&self.generator, catalogue, days.clone(), seed).context("scenario.generator")?;
@@ -262,7 +262,7 @@ impl Scenario {
     }
 
     /// Requests per minute and functions of a trace that somebody brings.
-    fn from_file(
+    fn counts_of_file(
         &self,
         file: &TraceFile,
         catalogue: &mut Catalogue,

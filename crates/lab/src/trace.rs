@@ -540,7 +540,8 @@ fn comparison_figures(
     let days = series.len().div_ceil(MINUTES) as u32;
     let made = synthetic(fit, series, days, seed.derive("draw", 0));
     let both = [("real", series), ("synthetic, one draw", &made[..])];
-    let curves = |points: &dyn Fn(&[Option<u32>]) -> Vec<(f64, f64)>| -> Vec<Curve> {
+    type Points<'a> = &'a dyn Fn(&[Option<u32>]) -> Vec<(f64, f64)>;
+    let curves = |points: Points<'_>| -> Vec<Curve> {
         both.iter()
             .map(|(label, series)| Curve { label: label.to_string(), points: points(series), steps: false })
             .collect()
