@@ -535,7 +535,7 @@ fn marks_line_ends_and_packings_are_accepted_everywhere() {
                     let trace = read(place, format, &Rules::default(), &mut |_| Ok(()));
                     let trace = trace.unwrap_or_else(|error| panic!("{what} {name}{packing}: {error}"));
                     assert_eq!(
-                        (trace.requests, trace.functions.len() > 0),
+                        (trace.requests, !trace.functions.is_empty()),
                         (requests, true),
                         "{what} {name}{packing}"
                     );
@@ -991,7 +991,7 @@ fn what_fits_no_node_has_a_rule() {
         adopt(&mut drawn, &trace, &mut chosen, largest, &mut tally)
             .map(|adopted| (drawn, chosen, adopted, tally))
     };
-    let message = play(OnBad::Error).err().expect("too large").to_string();
+    let message = play(OnBad::Error).expect_err("too large").to_string();
     assert_eq!(
         message,
         "the function \"large\" of the trace: 0.5 cores, 64001 MB: expected a container that fits the largest node"
