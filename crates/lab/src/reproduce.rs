@@ -28,9 +28,9 @@ pub const BUILT_IN: [(&str, &str); 14] = [
     ("pareto", include_str!("../../../experiments/pareto.toml")),
     ("slo", include_str!("../../../experiments/slo.toml")),
     ("memory", include_str!("../../../experiments/memory.toml")),
+    ("generalisation", include_str!("../../../experiments/generalisation.toml")),
     ("sensitivity", include_str!("../../../experiments/sensitivity.toml")),
     ("tight", include_str!("../../../experiments/tight.toml")),
-    ("generalisation", include_str!("../../../experiments/generalisation.toml")),
     ("ablation", include_str!("../../../experiments/ablation.toml")),
     ("quick", include_str!("../../../experiments/quick.toml")),
 ];
@@ -707,8 +707,8 @@ mod tests {
         };
         check(&["fig6"], Set::Default, &[("gap", 1)]);
         check(&["fig9"], Set::Default, &[("nodes", 1)]);
-        check(&["cdf"], Set::Default, &[("paper", 1), ("burst", 1)]);
-        check(&["load", "fig2"], Set::Default, &[("paper", 1), ("burst", 1), ("load", 1)]);
+        check(&["cdf"], Set::Default, &[("paper", 1), ("burst", 1), ("tight", 1)]);
+        check(&["load", "fig2"], Set::Default, &[("paper", 1), ("burst", 1), ("load", 1), ("tight", 1)]);
         check(&[], Set::Quick, &[("quick", 6)]);
         let names = |set| tasks(&[], set).expect("valid").into_iter().map(|task| task.experiment.name);
         let (default, full): (Vec<String>, Vec<String>) =
@@ -731,6 +731,6 @@ mod tests {
         }
         numbers.sort_unstable();
         numbers.dedup();
-        assert_eq!(numbers, [6, 8, 9, 11, 12, 14, 15, 17]);
+        assert_eq!(numbers, [6, 8, 9, 11, 12, 13, 14, 15, 16, 17]);
     }
 }
