@@ -1,7 +1,6 @@
 //! The preset `scale`: its options against what the state allows and against greedy over all nodes, its memory against a
 //! sum over the past, its network against candle, its training against a case whose best policy is known.
 
-#[allow(dead_code, reason = "other tests use the rest")]
 mod common;
 
 use candle_core::{Device, Tensor};
