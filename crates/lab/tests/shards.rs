@@ -152,9 +152,8 @@ fn every_cell_has_one_shard_and_slow_algorithms_are_spread() {
             };
             assert!((0..places).all(|place| dealt(&place).len() == 1), "{shards} shards of {places}");
             // Neither of all cells nor of one algorithm's does a shard have two more than another.
-            let mut blocks = Vec::from([0..places]);
-            blocks.extend((0..algorithms).map(|a| a * cells_each..(a + 1) * cells_each));
-            for block in blocks {
+            let blocks = (0..algorithms).map(|a| a * cells_each..(a + 1) * cells_each);
+            for block in std::iter::once(0..places).chain(blocks) {
                 let size =
                     |index| block.clone().filter(|&place| Shard { index, of: shards }.has(place)).count();
                 let sizes: Vec<usize> = (0..shards).map(size).collect();
