@@ -87,7 +87,7 @@ pub const MIDACO_100K: &str = "midaco-100k";
 /// Roster name of the Midaco-style solver with 200,000 evaluations.
 pub const MIDACO_200K: &str = "midaco-200k";
 /// Roster name of the paper's own agent.
-pub const SCALE: &str = "scale";
+pub const SCALE: &str = "scale-ppo";
 /// Roster name of the paper's second baseline.
 pub const M_DQN: &str = "m-dqn";
 

@@ -5,7 +5,7 @@ use crate::draw::PALETTE;
 use crate::record::tests::cell;
 
 fn input(compare_with_paper: bool) -> ReportInput {
-    let names = ["greedy-latency", "nearest", "midaco-200k", "scale", "hermod"];
+    let names = ["greedy-latency", "nearest", "midaco-200k", "scale-ppo", "hermod"];
     let style = |(mark, name): (usize, &str)| Style {
         algorithm: name.to_string(),
         label: format!("The {name} <rule>"),
@@ -83,7 +83,7 @@ fn one_seed_has_no_interval() {
 
 #[test]
 fn the_paper_stands_beside_ours_or_beside_nothing() {
-    let mut all: Vec<Cell> = cells("scale", 2, 200.0).collect();
+    let mut all: Vec<Cell> = cells("scale-ppo", 2, 200.0).collect();
     let page = |all: &[Cell]| render(&input(true), &Records::new(all.to_vec())).expect("a report").markdown;
     let without = page(&all);
     assert_eq!(table_row(&without, "| m-DQN | mean latency")[2..4], ["320.82", "not measured"]);
@@ -193,11 +193,11 @@ fn the_summary_comes_from_the_records() {
 
 #[test]
 fn decision_times_stand_beside_the_papers() {
-    let records = Records::new(cells("nearest", 2, 90.0).chain(cells("scale", 2, 90.0)).collect());
+    let records = Records::new(cells("nearest", 2, 90.0).chain(cells("scale-ppo", 2, 90.0)).collect());
     let page = render(&input(true), &records).expect("a report").markdown;
     let table = page.split("Decision time per request on this machine").nth(1).expect("the table");
     assert_eq!(table_row(table, r"| The nearest")[4], "not in the paper");
-    assert_eq!(table_row(table, r"| The scale")[4], "about 0.02 s");
+    assert_eq!(table_row(table, r"| The scale-ppo")[4], "about 0.02 s");
     assert_eq!(
         table_row(table, "| Midaco, 200k (paper)")[1..],
         ["not measured", "not measured", "not measured", "12.58 s"]
