@@ -184,7 +184,7 @@ pub fn measure(experiment: &Experiment, built: &Built, out: &Path, threads: usiz
     Ok(records)
 }
 
-/// What [`measure`] has recorded.
+/// What [`measure()`] has recorded.
 ///
 /// # Errors
 /// If something is missing, or belongs to another version of the experiment.
