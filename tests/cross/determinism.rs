@@ -57,8 +57,8 @@ fn threads_and_repetition_change_no_byte() {
         let out = tempfile::tempdir().expect("a folder");
         run(&experiment, out.path(), threads);
         let files = records(out.path(), "tiny");
-        // A row and a distribution for each of six cells, the table, and what built them.
-        assert_eq!(files.len(), 2 * 6 + 2, "{:?}", files.keys());
+        // A row, a distribution and their checksums for each of six cells; the table, the plan, and what built them.
+        assert_eq!(files.len(), 3 * 6 + 3, "{:?}", files.keys());
         match &first {
             Some(first) => same(first, &files),
             None => first = Some(files),

@@ -8,8 +8,8 @@ use scale_topology::{Area, HardwareSpec, LinkSpec, Site, Unplaced, eua, rule};
 use scale_workload::calibrate::fitted_counts;
 use scale_workload::collect::{Collector, adopt, busiest};
 use scale_workload::{
-    ArrivalSpec, Catalogue, CatalogueSpec, Format, Generated, GeneratorSpec, MinuteCounts, Rules, catalogue,
-    generate, overlay, read_folder, synthetic_counts,
+    ArrivalSpec, Catalogue, CatalogueSpec, Format, Gap, Generated, GeneratorSpec, MinuteCounts, Rules,
+    catalogue, generate, overlay, read_folder, synthetic_counts,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -271,7 +271,9 @@ impl Scenario {
     ) -> Result<(MinuteCounts, String)> {
         let path = find(&file.path)?;
         let days = self.arrivals.days().context("scenario.arrivals")?;
-        let rules = Rules { days: file.rules.days.or(Some([*days.start(), *days.end()])), ..file.rules };
+        // What is held over a gap may stand in the days before.
+        let first = if file.rules.gap == Gap::Hold { 0 } else { *days.start() };
+        let rules = Rules { days: file.rules.days.or(Some([first, *days.end()])), ..file.rules };
         let mut collector = Collector::default();
         let mut read = scale_workload::trace::read(&path, file.format, &rules, &mut |row| collector.row(row))
             .context("scenario.trace")?;
