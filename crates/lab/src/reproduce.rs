@@ -58,7 +58,7 @@ const PLAN: [(&str, Set, u32); 14] = [
     ("paper", Set::Default, 2300),
     ("burst", Set::Default, 150),
     ("gap", Set::Default, 250),
-    ("load", Set::Default, 500),
+    ("load", Set::Full, 2000),
     ("nodes", Set::Full, 600),
     ("convergence", Set::Default, 80),
     ("pareto", Set::Full, 850),
