@@ -177,7 +177,7 @@ mod tests {
         let corpus: [&[u8]; 2] = [b"a,1\nb,2\n", b"{\"c\": [3]}"];
         let inputs = |seed| {
             let mut mutator = Mutator::new(seed);
-            (0..2000).map(|_| mutator.next(&corpus)).collect::<Vec<_>>()
+            (0..20_000).map(|_| mutator.next(&corpus)).collect::<Vec<_>>()
         };
         let first = inputs(1);
         assert_eq!(first, inputs(1));
