@@ -307,25 +307,19 @@ pub fn curves(experiment: &Experiment, out: &Path, threads: usize) -> Result<Vec
 /// # Errors
 /// A file that is not one.
 pub fn curve(path: &Path) -> Result<Vec<CurvePoint>> {
-    let unit = |reward: Option<Reward>| reward.map_or(1000.0, |reward| reward.unit.0);
+    // The step-by-step learners report rewards, which are latencies in units.
     let tables = Tables::built_in()?;
+    let stepped = |steps: Option<Steps>, decisions: u64, reward: f64, late_rate: f64| {
+        let unit_ms = steps.map_or(1000.0, |steps| steps.reward.unit.0);
+        CurvePoint { decisions, latency_ms: -reward * unit_ms, late_rate }
+    };
     Ok(match kind_of(path)? {
         Learned::Ppo => {
-            let unit = unit(tables.scale_ppo.steps.map(|steps| steps.reward));
-            let point = |p: &ppo::Progress| CurvePoint {
-                decisions: p.steps,
-                latency_ms: -p.reward * unit,
-                late_rate: p.late_rate,
-            };
+            let point = |p: &ppo::Progress| stepped(tables.scale_ppo.steps, p.steps, p.reward, p.late_rate);
             ppo::Learner::load(path)?.curve.iter().map(point).collect()
         }
         Learned::MDqn => {
-            let unit = unit(tables.m_dqn.steps.map(|steps| steps.reward));
-            let point = |p: &dqn::Progress| CurvePoint {
-                decisions: p.steps,
-                latency_ms: -p.reward * unit,
-                late_rate: p.late_rate,
-            };
+            let point = |p: &dqn::Progress| stepped(tables.m_dqn.steps, p.steps, p.reward, p.late_rate);
             dqn::Learner::load(path)?.curve.iter().map(point).collect()
         }
         _ => {
@@ -359,6 +353,15 @@ fn load(learned: Learned, path: &Path) -> Result<Ready> {
         }
         Learned::Ppo | Learned::MDqn => Ready::Network(Network::load(path)?),
     })
+}
+
+/// Whether the file is there, whole, and that of a training that came to its end.
+fn finished(learned: Learned, path: &Path) -> bool {
+    match learned {
+        Learned::Ppo | Learned::MDqn => Network::load(path).is_ok(),
+        _ => scale::Learner::load(path)
+            .is_ok_and(|learner| learner.curve.len() as u64 == learner.config.generations),
+    }
 }
 
 /// A scenario to train on.
@@ -398,7 +401,7 @@ impl School {
     /// Whatever keeps it from its end.
     pub fn train(&self, learned: Learned, seed: u64, folder: &Path) -> Result<PathBuf> {
         let path = folder.join(self.file(learned, seed)?);
-        if path.exists() && load(learned, &path).is_ok() && self.finished(learned, &path) {
+        if finished(learned, &path) {
             return Ok(path);
         }
         let name = format!("{} seed {seed}", learned.name());
@@ -411,14 +414,6 @@ impl School {
         .with_context(|| format!("training {name}"))?;
         tracing::info!("{name}: trained in {:.0} s: {}", start.elapsed().as_secs_f64(), path.display());
         Ok(path)
-    }
-
-    fn finished(&self, learned: Learned, path: &Path) -> bool {
-        match learned {
-            Learned::Ppo | Learned::MDqn => true,
-            _ => scale::Learner::load(path)
-                .is_ok_and(|learner| learner.curve.len() as u64 == learner.config.generations),
-        }
     }
 
     /// The name of the file: agent, training seed, and a digest of all that it depends on.
