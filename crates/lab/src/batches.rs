@@ -8,9 +8,9 @@
 //! when all its batches are solved, and all seeds together in `<experiment>.gap.csv` and `<experiment>.trace.csv`. All of
 //! them have the same bytes on every run.
 
-use crate::experiment::{Batches, Experiment};
-use crate::measure::{self, Build};
-use crate::record::{RecordError, write_atomically};
+use crate::experiment::{Batches, Experiment, Point};
+use crate::measure::{self, Build, Share};
+use crate::record::{self, RecordError, write_atomically};
 use crate::roster::{self, Algorithm, Entry};
 use crate::scenario::Built;
 use crate::stats::mean;
@@ -156,18 +156,30 @@ fn means(values: impl Iterator<Item = (u64, f64)>) -> Vec<(u64, f64)> {
     seeds.into_iter().filter_map(|(seed, values)| mean(&values).map(|mean| (seed, mean))).collect()
 }
 
-/// Solves what is not recorded yet, and returns all rows.
+/// Solves what is not recorded yet of the first of `points`, and returns all rows. A shard has some of the seeds, and writes no
+/// tables of all.
 ///
 /// # Errors
-/// An experiment without `[batches]`, an algorithm that breaks a rule, or records that cannot be written.
-pub fn measure(experiment: &Experiment, built: &Built, out: &Path, threads: usize) -> Result<BatchRecords> {
+/// An experiment without `[batches]`, an algorithm that breaks a rule, or records that cannot be written; for a shard also
+/// records of another build or another plan.
+pub fn measure(
+    experiment: &Experiment,
+    points: &[Point],
+    out: &Path,
+    threads: usize,
+    share: Share,
+) -> Result<BatchRecords> {
     ensure!(threads > 0, "threads: 0: expected at least 1");
+    let built = &points.first().ok_or_else(|| anyhow!("no scenario"))?.built;
     let build = Build::of_this_program()?;
-    measure::forget_other_builds(out, experiment, &build)?;
+    measure::claim_batches(out, experiment, points, &build, share)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let mut records = BatchRecords::default();
     for (index, &seed) in experiment.seeds.iter().enumerate() {
-        let files = Files::of(out, experiment, seed);
+        if share.shard.is_some_and(|shard| !shard.has(index)) {
+            continue;
+        }
+        let files = Files::of(out, &experiment.name, seed);
         let part = match files.read().ok().filter(|part| belongs(part, experiment, built, seed)) {
             Some(part) => part,
             None => {
@@ -180,8 +192,29 @@ pub fn measure(experiment: &Experiment, built: &Built, out: &Path, threads: usiz
         records.gaps.extend(part.gaps);
         records.traces.extend(part.traces);
     }
-    Files::of_all(out, experiment).write(&records)?;
+    if share.shard.is_none() {
+        Files::of_all(out, &experiment.name).write(&records)?;
+    }
     Ok(records)
+}
+
+/// The names of the files of a seed, in the folder `batches` of an experiment's records.
+pub fn files_of(seed: u64) -> [String; 2] {
+    [format!("seed{seed}.csv"), format!("seed{seed}.trace.csv")]
+}
+
+/// Writes the tables of all seeds from those of each.
+///
+/// # Errors
+/// A seed's file that cannot be read, or a table that cannot be written.
+pub fn write_tables(out: &Path, experiment: &str, seeds: &[u64]) -> Result<()> {
+    let mut records = BatchRecords::default();
+    for &seed in seeds {
+        let part = Files::of(out, experiment, seed).read()?;
+        records.gaps.extend(part.gaps);
+        records.traces.extend(part.traces);
+    }
+    Files::of_all(out, experiment).write(&records)
 }
 
 /// What [`measure()`] has recorded.
@@ -191,7 +224,7 @@ pub fn measure(experiment: &Experiment, built: &Built, out: &Path, threads: usiz
 pub fn recorded(experiment: &Experiment, built: &Built, out: &Path) -> Result<BatchRecords> {
     let mut records = BatchRecords::default();
     for &seed in &experiment.seeds {
-        let part = Files::of(out, experiment, seed).read()?;
+        let part = Files::of(out, &experiment.name, seed).read()?;
         ensure!(
             belongs(&part, experiment, built, seed),
             "seed {seed}: recorded for another version of the experiment: run `scale measure` first"
@@ -218,20 +251,15 @@ struct Files {
 }
 
 impl Files {
-    fn of(out: &Path, experiment: &Experiment, seed: u64) -> Files {
-        let folder = out.join("records").join(&experiment.name).join("batches");
-        Files {
-            gaps: folder.join(format!("seed{seed}.csv")),
-            traces: folder.join(format!("seed{seed}.trace.csv")),
-        }
+    fn of(out: &Path, experiment: &str, seed: u64) -> Files {
+        let [gaps, traces] =
+            files_of(seed).map(|name| record::folder(out, experiment).join("batches").join(name));
+        Files { gaps, traces }
     }
 
-    fn of_all(out: &Path, experiment: &Experiment) -> Files {
-        let (folder, name) = (out.join("records").join(&experiment.name), &experiment.name);
-        Files {
-            gaps: folder.join(format!("{name}.gap.csv")),
-            traces: folder.join(format!("{name}.trace.csv")),
-        }
+    fn of_all(out: &Path, experiment: &str) -> Files {
+        let table = |what: &str| record::folder(out, experiment).join(format!("{experiment}.{what}.csv"));
+        Files { gaps: table("gap"), traces: table("trace") }
     }
 
     fn read(&self) -> Result<BatchRecords> {
@@ -489,10 +517,11 @@ mod tests {
             nodes: 1000,
             evaluations: Some(2000),
         });
-        let built = experiment.scenario.build().expect("a platform");
+        let points = experiment.build().expect("a platform");
+        let built = &points[0].built;
         let out = tempfile::tempdir().expect("a folder");
-        assert!(recorded(&experiment, &built, out.path()).is_err());
-        let records = measure(&experiment, &built, out.path(), 2).expect("measured");
+        assert!(recorded(&experiment, built, out.path()).is_err());
+        let records = measure(&experiment, &points, out.path(), 2, Share::default()).expect("measured");
         let (batches, proved) = records.proved();
         assert!(batches >= 4 && proved == batches, "{proved} of {batches}");
         assert_eq!(records.gaps.len(), 7 * batches);
@@ -527,9 +556,12 @@ mod tests {
             }
         }
         // A second run reads what the first has written.
-        assert_eq!(measure(&experiment, &built, out.path(), 1).expect("measured"), records);
-        assert_eq!(recorded(&experiment, &built, out.path()).expect("recorded"), records);
+        assert_eq!(
+            measure(&experiment, &points, out.path(), 1, Share::default()).expect("measured"),
+            records
+        );
+        assert_eq!(recorded(&experiment, built, out.path()).expect("recorded"), records);
         experiment.algorithms.push("nearest".into());
-        assert!(recorded(&experiment, &built, out.path()).is_err());
+        assert!(recorded(&experiment, built, out.path()).is_err());
     }
 }

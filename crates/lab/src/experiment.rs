@@ -21,6 +21,8 @@ pub struct Experiment {
     pub algorithms: Vec<String>,
     /// One run of every algorithm for each.
     pub seeds: Vec<u64>,
+    /// Those that play some of the seeds only.
+    pub slow: Option<Slow>,
     /// How many requests of each run are played again to time decisions.
     pub timing_requests: usize,
     /// What is drawn.
@@ -49,6 +51,7 @@ struct File {
     question: String,
     algorithms: Vec<String>,
     seeds: Vec<u64>,
+    slow: Option<Slow>,
     timing_requests: usize,
     figures: Vec<Figure>,
     number: Option<u32>,
@@ -235,6 +238,16 @@ pub struct Batches {
     pub evaluations: Option<u64>,
 }
 
+/// Algorithms too slow to play every seed. Only `scale reproduce --full` lets them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slow {
+    /// Which of the experiment's.
+    pub algorithms: Vec<String>,
+    /// The seeds that they play, of the experiment's.
+    pub seeds: Vec<u64>,
+}
+
 /// A scenario of a sweep, with the label of its value; the label is empty without a sweep.
 pub struct Point {
     /// Such as `arrivals.load=0.7`.
@@ -316,6 +329,7 @@ impl Experiment {
             question: file.question,
             algorithms: file.algorithms,
             seeds: file.seeds,
+            slow: file.slow,
             timing_requests: file.timing_requests,
             figures: file.figures,
             number: file.number,
@@ -334,6 +348,19 @@ impl Experiment {
             roster::find(&batches.sampled_by).map_err(|error| anyhow!("batches.sampled_by: {error}"))?;
             ensure!(batches.every > 0, "batches.every: 0: expected at least 1");
             ensure!(self.sweeps.is_empty(), "batches: expected no sweep beside them");
+        }
+        if let Some(slow) = &self.slow {
+            ensure!(self.batches.is_none(), "slow: expected no [batches] beside it");
+            for (index, name) in slow.algorithms.iter().enumerate() {
+                ensure!(
+                    self.algorithms.contains(name),
+                    "slow.algorithms[{index}]: {name:?}: expected one of `algorithms`"
+                );
+            }
+            ensure!(!slow.seeds.is_empty(), "slow.seeds: expected at least one");
+            for (index, seed) in slow.seeds.iter().enumerate() {
+                ensure!(self.seeds.contains(seed), "slow.seeds[{index}]: {seed}: expected one of `seeds`");
+            }
         }
         for figure in &self.figures {
             let (fits, needs) = match figure {
@@ -357,6 +384,12 @@ impl Experiment {
             "figures: a tornado compares two algorithms"
         );
         Ok(())
+    }
+
+    /// Whether an algorithm plays a seed.
+    pub fn plays(&self, algorithm: &str, seed: u64) -> bool {
+        let slow = self.slow.as_ref().filter(|slow| slow.algorithms.iter().any(|name| name == algorithm));
+        slow.is_none_or(|slow| slow.seeds.contains(&seed))
     }
 
     /// The number of one of its figures.
@@ -533,6 +566,13 @@ mod tests {
                 "figures = []\nbase = \"paper\"\n[[sweep]]\nparameter = \"x\"\nvalues = [2]\nscale = [{scale:?}]\n"
             )
         };
+        let slow = |algorithm: &str, seed: u64| {
+            let slow = format!("[slow]\nalgorithms = [{algorithm:?}]\nseeds = [{seed}]\n");
+            format!("figures = []\nbase = \"paper\"\n{slow}")
+        };
+        check(&slow("milp", 1), "slow.algorithms[0]: \"milp\": expected one of `algorithms`");
+        check(&slow("nearest", 2), "slow.seeds[0]: 2: expected one of `seeds`");
+        assert!(parse(&slow("nearest", 1)).is_ok());
         check(&sweep("arrivals.lod"), "arrivals.lod: the scenario has no \"lod\"");
         check(&sweep("arrivals"), "expected a path to numbers");
     }

@@ -438,9 +438,10 @@ fn compare(golden: &Path, out: &Path, tolerance: Option<f64>) -> Result<()> {
 
 fn merge(out: &Path, inputs: &[PathBuf]) -> Result<()> {
     for merged in merge::merge(out, inputs)? {
-        let Merged { experiment, cells, folders, machines, untimed } = merged;
+        let Merged { experiment, cells, batches, folders, machines, untimed } = merged;
         let folder = record::folder(out, &experiment);
-        println!("{cells} cells of {} folders below {}", folders.len(), folder.display());
+        let what = if batches > 0 { format!("batches of {batches} seeds") } else { format!("{cells} cells") };
+        println!("{what} of {} folders below {}", folders.len(), folder.display());
         if untimed > 0 {
             tracing::warn!(
                 "{experiment}: {untimed} cells without decision times: `scale measure` takes them"

@@ -20,9 +20,10 @@ use crate::train::Agents;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
+use scale_heuristics::GreedyLatency;
 use scale_model::{
-    BatchProblem, Container, Outcome, Platform, Request, Scheduler, Seed, Solver, Time, Workload, evaluate,
-    latency, violations,
+    BatchProblem, Budget, Container, OneByOne, Outcome, Platform, Request, Scheduler, Seed, Solution,
+    SolveError, Solver, Time, Workload, evaluate, latency, violations,
 };
 use scale_sim::simulate::placement_of;
 use scale_sim::{Observer, Policy, Rejection, SimConfig, Summary, simulate};
@@ -98,7 +99,10 @@ pub fn measure_share(
     let build = Build::of_this_program()?;
     let groups = groups(experiment, points);
     let mut jobs = jobs(experiment, &groups)?;
-    let plan = plan(&jobs);
+    // What a slow algorithm has played beyond its seeds counts; shards need the same plan everywhere.
+    let played = |job: &Job| record::reusable(out, &job.key, &build.provenance()).is_some();
+    jobs.retain(|job| job.planned(experiment) || (share.shard.is_none() && played(job)));
+    let plan = plan_of(&jobs);
     if let Some(shard) = share.shard {
         jobs.retain(|job| plan.binary_search(&job.key).is_ok_and(|place| shard.has(place)));
     }
@@ -152,16 +156,36 @@ pub fn measure_share(
     Ok(records)
 }
 
-/// The keys of all cells of an experiment: records with other keys belong to an older version of it.
+/// The keys of all cells of an experiment, and whether each is needed or belongs to a slow algorithm's further seeds.
+/// Records with other keys belong to an older version of the experiment.
 ///
 /// # Errors
 /// An algorithm that is not in the roster.
-pub fn keys(experiment: &Experiment, points: &[Point]) -> Result<Vec<Key>> {
-    Ok(jobs(experiment, &groups(experiment, points))?.into_iter().map(|job| job.key).collect())
+pub fn keys(experiment: &Experiment, points: &[Point]) -> Result<Vec<(Key, bool)>> {
+    let groups = groups(experiment, points);
+    let with_need = |job: Job<'_>| {
+        let needed = job.planned(experiment);
+        (job.key, needed)
+    };
+    Ok(jobs(experiment, &groups)?.into_iter().map(with_need).collect())
+}
+
+/// Makes the folder of an experiment with `[batches]` that of this build and of its plan; see [`claim`].
+///
+/// # Errors
+/// As [`measure_share`].
+pub(crate) fn claim_batches(
+    out: &Path,
+    experiment: &Experiment,
+    points: &[Point],
+    build: &Build,
+    share: Share,
+) -> Result<()> {
+    claim(out, experiment, build, &plan_of(&jobs(experiment, &groups(experiment, points))?), share)
 }
 
 /// The keys of jobs in canonical order.
-fn plan(jobs: &[Job<'_>]) -> Vec<Key> {
+fn plan_of(jobs: &[Job<'_>]) -> Vec<Key> {
     let mut plan: Vec<Key> = jobs.iter().map(|job| job.key.clone()).collect();
     plan.sort();
     plan
@@ -217,6 +241,10 @@ struct Job<'a> {
 impl Job<'_> {
     fn name(&self) -> String {
         format!("{} {} seed {}", self.key.algorithm, self.key.sweep, self.key.seed).replace("  ", " ")
+    }
+
+    fn planned(&self, experiment: &Experiment) -> bool {
+        experiment.plays(self.entry.name, self.group.seed)
     }
 
     fn play(&self, build: &Build, agents: &Agents) -> Result<Cell> {
@@ -333,7 +361,8 @@ pub fn run(
     })
 }
 
-/// Nanoseconds of every decision after the warm-up.
+/// Nanoseconds of every decision after the warm-up, which greedy-latency plays in place of a solver: in a second pass over
+/// seconds of solving only the cluster has to get warm.
 fn time(
     platform: &Platform,
     workload: &Workload,
@@ -349,11 +378,29 @@ fn time(
             Ok(timed.nanoseconds)
         }
         Algorithm::Solver(mut solver, budget) => {
-            let mut timed = Timed::new(solver.as_mut() as &mut dyn Solver, config.warmup_until);
-            simulate(platform, workload, config, Policy::Solver(&mut timed, budget), &mut ())?;
+            let from = config.warmup_until;
+            let mut timed = Timed::new(solver.as_mut() as &mut dyn Solver, from);
+            let mut player = AfterWarmup { warmup: OneByOne(GreedyLatency), then: &mut timed, from };
+            simulate(platform, workload, config, Policy::Solver(&mut player, budget), &mut ())?;
             Ok(timed.nanoseconds)
         }
         Algorithm::Learned(learned) => bail!("{}: not trained", learned.name()),
+    }
+}
+
+/// A solver that another stands in for until the warm-up ends.
+struct AfterWarmup<'a, 'b> {
+    warmup: OneByOne<GreedyLatency>,
+    then: &'a mut Timed<'b, dyn Solver>,
+    from: Time,
+}
+
+impl Solver for AfterWarmup<'_, '_> {
+    fn solve(&mut self, problem: &BatchProblem<'_>, budget: &Budget) -> Result<Solution, SolveError> {
+        match problem.now() < self.from {
+            true => self.warmup.solve(problem, budget),
+            false => self.then.solve(problem, budget),
+        }
     }
 }
 
@@ -511,7 +558,8 @@ impl Build {
 /// Makes the folder of an experiment's records that of this build and of this plan. What another build recorded there is
 /// removed, and this is said; a shard refuses instead, because others may be writing.
 fn claim(out: &Path, experiment: &Experiment, build: &Build, plan: &[Key], share: Share) -> Result<()> {
-    if record::folder(out, &experiment.name).join("cells").exists() && share.shard.is_some() {
+    let folder = record::folder(out, &experiment.name);
+    if share.shard.is_some() && (folder.join("cells").exists() || folder.join("batches").exists()) {
         return check_claim(out, experiment, build, plan);
     }
     forget_other_builds(out, experiment, build)?;
@@ -523,7 +571,7 @@ fn claim(out: &Path, experiment: &Experiment, build: &Build, plan: &[Key], share
 ///
 /// # Errors
 /// If they cannot be removed, or the stamp cannot be read or written.
-pub(crate) fn forget_other_builds(out: &Path, experiment: &Experiment, build: &Build) -> Result<()> {
+fn forget_other_builds(out: &Path, experiment: &Experiment, build: &Build) -> Result<()> {
     let folder = record::folder(out, &experiment.name);
     for old in ["cells", "batches"].map(|name| folder.join(name)) {
         if old.exists() && record::read_stamp(out, &experiment.name)? != build.program {

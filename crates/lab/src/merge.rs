@@ -3,12 +3,13 @@
 //! The folders must hold the same plan (`plan.csv`: scenario hash, algorithms with their parameters, seeds, data), come
 //! from the same program file (`build.sha256`), and have every cell of the plan between them; a cell that stands in two
 //! of them must be the same in both, timings aside. Only then is anything written: the cells and the tables, with the
-//! bytes of a single run, timings aside.
+//! bytes of a single run, timings aside. An experiment with `[batches]` has a file a seed instead of cells.
 //!
 //! A timing row is taken as it is: it names the machine it was taken on. [`Merged::machines`] and [`Merged::untimed`] say
 //! whether decision times can be compared; those that are absent are measured by [`crate::measure::measure`] in the
 //! merged folder, all on one machine.
 
+use crate::batches;
 use crate::record::{self, Cell, Key, RecordError, Records};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,8 +19,10 @@ use std::path::{Path, PathBuf};
 pub struct Merged {
     /// Its name.
     pub experiment: String,
-    /// How many cells it has.
+    /// How many cells it has; none with `[batches]`.
     pub cells: usize,
+    /// How many seeds of `[batches]` it has; none without.
+    pub batches: usize,
     /// The folders that had some of them, in the order given.
     pub folders: Vec<PathBuf>,
     /// The kinds of machine that timed decisions.
@@ -113,6 +116,32 @@ pub enum MergeError {
         /// What is different.
         what: String,
     },
+    /// A seed's batches with two contents.
+    #[error("{}: differs from {}: one of them is wrong, measure both again", file.display(), first.display())]
+    BatchesTwice {
+        /// One file.
+        file: PathBuf,
+        /// The other file.
+        first: PathBuf,
+    },
+    /// Batches that no folder has.
+    #[error("{experiment}: the batches of {} of {planned} seeds are missing: {missing:?}", missing.len())]
+    MissingBatches {
+        /// The experiment.
+        experiment: String,
+        /// The seeds.
+        missing: Vec<u64>,
+        /// How many seeds the experiment has.
+        planned: usize,
+    },
+    /// Joined batches that cannot be read or written.
+    #[error("{experiment}: the tables of its batches: {why}")]
+    BatchTables {
+        /// The experiment.
+        experiment: String,
+        /// Why.
+        why: String,
+    },
     /// Cells that no folder has.
     #[error("{experiment}: {} of {planned} cells are missing:{}", missing.len(), list(missing))]
     Missing {
@@ -166,14 +195,18 @@ struct Joined<'a> {
     build: String,
     plan: Vec<Key>,
     cells: Vec<Cell>,
+    /// Files of `[batches]` by name: where each was found first, and its bytes.
+    batches: BTreeMap<String, (PathBuf, Vec<u8>)>,
     folders: Vec<PathBuf>,
 }
 
 fn join<'a>(experiment: &'a str, folders: &[&Path]) -> Result<Joined<'a>, MergeError> {
     // Never empty: the experiment was found in one of them.
-    let Some(&first) = folders.first() else { return Ok(Joined { experiment, ..Joined::default() }) };
+    let empty = Joined { experiment, ..Joined::default() };
+    let Some(&first) = folders.first() else { return Ok(empty) };
     let (build, plan) = (record::read_stamp(first, experiment)?, record::read_plan(first, experiment)?);
     let mut cells: BTreeMap<Key, (PathBuf, Cell)> = BTreeMap::new();
+    let mut batches = BTreeMap::new();
     for &folder in folders {
         let found = record::read_stamp(folder, experiment)?;
         if found != build {
@@ -189,14 +222,54 @@ fn join<'a>(experiment: &'a str, folders: &[&Path]) -> Result<Joined<'a>, MergeE
         for (file, cell) in record::cells_of(folder, experiment)? {
             add(&mut cells, &plan, file, cell)?;
         }
+        add_batches(&mut batches, &plan, &record::folder(folder, experiment).join("batches"))?;
+    }
+    let folders = folders.iter().map(|folder| folder.to_path_buf()).collect();
+    if !batches.is_empty() {
+        let all = seeds(&plan);
+        let there = |seed: &u64| batches::files_of(*seed).iter().all(|name| batches.contains_key(name));
+        let missing: Vec<u64> = all.iter().filter(|seed| !there(seed)).copied().collect();
+        let (experiment, planned) = (experiment.to_string(), all.len());
+        if !missing.is_empty() {
+            return Err(MergeError::MissingBatches { experiment, missing, planned });
+        }
+        return Ok(Joined { build, plan, batches, folders, ..empty });
     }
     let missing: Vec<Key> = plan.iter().filter(|key| !cells.contains_key(key)).cloned().collect();
     if !missing.is_empty() {
         return Err(MergeError::Missing { experiment: experiment.to_string(), missing, planned: plan.len() });
     }
     let cells = cells.into_values().map(|(_, cell)| cell).collect();
-    let folders = folders.iter().map(|folder| folder.to_path_buf()).collect();
-    Ok(Joined { experiment, build, plan, cells, folders })
+    Ok(Joined { build, plan, cells, folders, ..empty })
+}
+
+/// The seeds of a plan.
+fn seeds(plan: &[Key]) -> Vec<u64> {
+    plan.iter().map(|key| key.seed).collect::<BTreeSet<u64>>().into_iter().collect()
+}
+
+/// Adds the files of a folder's planned seeds; a seed has the same bytes wherever it was solved.
+fn add_batches(
+    batches: &mut BTreeMap<String, (PathBuf, Vec<u8>)>,
+    plan: &[Key],
+    folder: &Path,
+) -> Result<(), MergeError> {
+    for name in seeds(plan).into_iter().flat_map(batches::files_of) {
+        let file = folder.join(&name);
+        let bytes = match std::fs::read(&file) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(source) => return Err(RecordError::Io { file, source }.into()),
+        };
+        match batches.get(&name) {
+            Some((first, known)) if *known != bytes => {
+                return Err(MergeError::BatchesTwice { file, first: first.clone() });
+            }
+            Some(_) => {}
+            None => _ = batches.insert(name, (file, bytes)),
+        }
+    }
+    Ok(())
 }
 
 fn add(
@@ -235,10 +308,23 @@ fn add(
 
 impl Joined<'_> {
     fn write(self, out: &Path) -> Result<Merged, MergeError> {
-        let Joined { experiment, build, plan, cells, folders } = self;
+        let Joined { experiment, build, plan, cells, batches, folders } = self;
         record::remove_halves(out, experiment, None)?;
         record::write_plan(out, experiment, &plan)?;
         record::write_stamp(out, experiment, &build)?;
+        if !batches.is_empty() {
+            for (name, (_, bytes)) in &batches {
+                let file = record::folder(out, experiment).join("batches").join(name);
+                record::write_atomically(&file, bytes)?;
+            }
+            let seeds = seeds(&plan);
+            batches::write_tables(out, experiment, &seeds).map_err(|error| MergeError::BatchTables {
+                experiment: experiment.to_string(),
+                why: format!("{error:#}"),
+            })?;
+            let (experiment, batches) = (experiment.to_string(), seeds.len());
+            return Ok(Merged { experiment, cells: 0, batches, folders, machines: Vec::new(), untimed: 0 });
+        }
         for cell in &cells {
             let there = record::reusable(out, &cell.row.key(), &cell.row.provenance());
             if there.as_ref() != Some(cell) {
@@ -251,6 +337,7 @@ impl Joined<'_> {
         let merged = Merged {
             experiment: experiment.to_string(),
             cells: cells.len(),
+            batches: 0,
             folders,
             machines: machines.into_iter().collect(),
             untimed,

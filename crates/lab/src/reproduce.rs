@@ -7,7 +7,7 @@ use crate::draw::{
 };
 use crate::experiment::{Experiment, Figure, Metric, Point, Sweep};
 use crate::measure::{self, Share};
-use crate::record::{self, Records};
+use crate::record::{self, Key, Records};
 use crate::report::{self, Block, Parameter, ReportInput, Subject};
 use crate::roster::ROSTER;
 use crate::scenario::Scenario;
@@ -18,14 +18,13 @@ use scale_topology::NODE_TYPES;
 use std::path::{Path, PathBuf};
 
 /// The experiments that come with the program, as (name, TOML).
-pub const BUILT_IN: [(&str, &str); 14] = [
+pub const BUILT_IN: [(&str, &str); 13] = [
     ("paper", include_str!("../../../experiments/paper.toml")),
     ("burst", include_str!("../../../experiments/burst.toml")),
     ("gap", include_str!("../../../experiments/gap.toml")),
     ("load", include_str!("../../../experiments/load.toml")),
     ("nodes", include_str!("../../../experiments/nodes.toml")),
     ("convergence", include_str!("../../../experiments/convergence.toml")),
-    ("pareto", include_str!("../../../experiments/pareto.toml")),
     ("slo", include_str!("../../../experiments/slo.toml")),
     ("memory", include_str!("../../../experiments/memory.toml")),
     ("generalisation", include_str!("../../../experiments/generalisation.toml")),
@@ -54,14 +53,13 @@ pub enum Set {
 /// Which experiments each set has, and about how long one core takes for each, in seconds. CPU time on two cores of a server;
 /// `paper` includes the training of the agents, `gap`, `convergence` and the sweeps are scaled up from parts. The estimate at
 /// the start rests on it and says so.
-const PLAN: [(&str, Set, u32); 14] = [
+const PLAN: [(&str, Set, u32); 13] = [
     ("paper", Set::Default, 2300),
     ("burst", Set::Default, 150),
     ("gap", Set::Default, 250),
     ("load", Set::Full, 2000),
     ("nodes", Set::Full, 600),
     ("convergence", Set::Default, 80),
-    ("pareto", Set::Full, 850),
     ("slo", Set::Default, 60),
     ("memory", Set::Default, 100),
     ("generalisation", Set::Default, 60),
@@ -104,7 +102,7 @@ fn tasks(wanted: &[String], set: Set) -> Result<Vec<Task>> {
             continue;
         }
         let text = built_in(name).ok_or_else(|| anyhow!("{name} is not built in"))?;
-        let experiment = Experiment::parse(text).with_context(|| name.to_string())?;
+        let mut experiment = Experiment::parse(text).with_context(|| name.to_string())?;
         let mut figures = Vec::new();
         for &figure in &experiment.figures {
             let number = experiment.number_of(figure).map(|number| format!("fig{number}"));
@@ -120,6 +118,9 @@ fn tasks(wanted: &[String], set: Set) -> Result<Vec<Task>> {
             }
             known.extend(names.into_iter().flatten().filter(|name| !name.starts_with("fig")));
             known.extend(experiment.number_of(figure).map(|number| format!("fig{number}")));
+        }
+        if set == Set::Full {
+            experiment.slow = None;
         }
         if !figures.is_empty() {
             tasks.push(Task { experiment, figures, core_seconds });
@@ -149,7 +150,7 @@ pub struct Measured {
     pub curves: Vec<(String, Vec<CurvePoint>)>,
 }
 
-/// Measures what is not recorded yet below `out`, or a share of it. Batches are not shared out: the first shard solves them.
+/// Measures what is not recorded yet below `out`, or a share of it.
 ///
 /// # Errors
 /// As [`measure::measure_share`] and [`batches::measure`].
@@ -161,12 +162,10 @@ pub fn measure(experiment: &Experiment, out: &Path, threads: usize, share: Share
         batches: BatchRecords::default(),
         curves: Vec::new(),
     };
-    match (&experiment.batches, measured.points.first()) {
-        (Some(_), Some(_)) if share.shard.is_some_and(|shard| shard.index != 0) => {}
-        (Some(_), Some(point)) => {
-            measured.batches = batches::measure(experiment, &point.built, out, threads)?;
-        }
-        _ => measured.records = measure::measure_share(experiment, &measured.points, out, threads, share)?,
+    let points = &measured.points;
+    match experiment.batches {
+        Some(_) => measured.batches = batches::measure(experiment, points, out, threads, share)?,
+        None => measured.records = measure::measure_share(experiment, points, out, threads, share)?,
     }
     if experiment.figures.contains(&Figure::Learning) && share.shard.is_none() {
         measured.curves = train::curves(experiment, out, threads)?;
@@ -283,10 +282,12 @@ fn recorded(experiment: &Experiment, out: &Path) -> Result<Measured> {
         return Ok(Measured { points, records: Records::default(), batches, curves: Vec::new() });
     }
     let folder = out.join("records").join(&experiment.name);
-    let wanted = measure::keys(experiment, &points)?;
+    let keys = measure::keys(experiment, &points)?;
+    let every: Vec<Key> = keys.iter().map(|(key, _)| key.clone()).collect();
     let records =
-        if folder.exists() { record::collect(out)?.select(&wanted) } else { Records::new(Vec::new()) };
-    let (found, all) = (records.cells.len(), wanted.len());
+        if folder.exists() { record::collect(out)?.select(&every) } else { Records::new(Vec::new()) };
+    let needed: Vec<Key> = keys.into_iter().filter(|(_, needed)| *needed).map(|(key, _)| key).collect();
+    let (found, all) = (records.select(&needed).cells.len(), needed.len());
     ensure!(
         found == all,
         "{}: {found} of {all} cells of this version of the experiment are recorded: run `scale measure` first",
@@ -641,7 +642,7 @@ fn block(
         Subject::Ratios { algorithms: experiment.algorithms.clone(), sweeps: experiment.sweeps.clone() }
     } else if !experiment.sweeps.is_empty() {
         Subject::Sweeps(experiment.sweeps.clone())
-    } else if has(Figure::Pareto) {
+    } else if experiment.figures == [Figure::Pareto] {
         Subject::Tradeoff
     } else {
         Subject::Runs
@@ -709,6 +710,7 @@ mod tests {
         check(&["fig9"], Set::Default, &[("nodes", 1)]);
         check(&["cdf"], Set::Default, &[("paper", 1), ("burst", 1), ("tight", 1)]);
         check(&["load", "fig2"], Set::Default, &[("paper", 1), ("burst", 1), ("load", 1), ("tight", 1)]);
+        check(&["fig12"], Set::Default, &[("paper", 1)]);
         check(&[], Set::Quick, &[("quick", 6)]);
         let names = |set| tasks(&[], set).expect("valid").into_iter().map(|task| task.experiment.name);
         let (default, full): (Vec<String>, Vec<String>) =

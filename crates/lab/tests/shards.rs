@@ -15,6 +15,9 @@ use tempfile::TempDir;
 const QUICK: &str = include_str!("../../../experiments/quick.toml");
 const ALGORITHMS: [&str; 3] = ["greedy-latency", "nearest", "random-feasible"];
 
+const FIGURES: &str =
+    "figures = [\"map\", \"cdf\", \"percentiles\", \"violations\", \"decision-time\", \"parts\"]";
+
 /// The quick experiment under the name `small`, much shorter: 3 algorithms x 6 seeds, with one text replaced by another.
 fn experiment(from: &str, to: &str) -> String {
     let list = QUICK.split_once("algorithms = [").and_then(|(_, rest)| rest.split_once(']'));
@@ -272,6 +275,46 @@ fn what_is_not_timed_is_timed_after_the_merge() {
     record::save(&place.path("merged"), &cell).expect("saved");
     let said = place.does(&["merge", "mixed", "merged"]);
     assert!(said.contains("of several kinds of machine (") && said.contains("Another, 64 cores"), "{said}");
+}
+
+/// Single batches are shared out by seed; merged, they have the bytes of a single run, and a wrong mix is refused.
+#[test]
+fn batches_are_shared_out_by_seed() {
+    let place = Place::new();
+    let text = experiment(FIGURES, "figures = [\"map\"]");
+    let batches = "[batches]\nsampled_by = \"nearest\"\nevery = 20\nnodes = 100\n\n[scenario]\n";
+    place.write("small.toml", &text.replacen("[scenario]\n", batches, 1));
+    place.does(&["measure", "small.toml", "--out", "single"]);
+    for shard in ["0/4", "1/4", "2/4"] {
+        place.does(&["measure", "small.toml", "--shard", shard, "--out", &shard[..1]]);
+    }
+    let files = |out: &str| {
+        let folder = place.path(out).join("records/small");
+        let mut files = BTreeMap::new();
+        for name in ["small.gap.csv", "small.trace.csv", "plan.csv", "build.sha256"].map(String::from) {
+            files.insert(name.clone(), std::fs::read(folder.join(name)).ok());
+        }
+        for entry in std::fs::read_dir(folder.join("batches")).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            files.insert(name, std::fs::read(path).ok());
+        }
+        files
+    };
+    assert_eq!(files("0").len(), 4 + 2 * 2, "seeds 1 and 5");
+    assert_eq!(files("0")["small.gap.csv"], None, "a shard writes no tables");
+    place.refuses(&["merge", "out", "0", "1", "2"], &["small: the batches of 1 of 6 seeds are missing: [4]"]);
+    assert!(!place.path("out").exists());
+    // The last one into the folder of another.
+    place.does(&["measure", "small.toml", "--shard", "3/4", "--out", "2"]);
+    let said = place.does(&["merge", "merged", "0", "1", "2"]);
+    assert!(said.contains("batches of 6 seeds of 3 folders"), "{said}");
+    assert_eq!(files("merged"), files("single"));
+
+    let spoilt = place.path("1").join("records/small/batches/seed2.csv");
+    let text = std::fs::read_to_string(&spoilt).expect("a file");
+    std::fs::write(&spoilt, text.replacen(",true", ",false", 1)).expect("a file");
+    place.refuses(&["merge", "merged", "1"], &["seed2.csv: differs from "]);
 }
 
 /// Whatever does not belong together is refused with its place, and nothing is written.

@@ -3,14 +3,14 @@
 
 use super::tables::{gap_difference, mean_gap, trace_gap, within};
 use super::{
-    Block, Estimate, ReportInput, Style, Subject, duration_value, estimate_value, is_measured, label, paired,
-    verdict,
+    Block, Estimate, ReportInput, Style, Subject, duration_value, estimate_value, is_measured, judged, label,
+    paired, verdict,
 };
 use crate::batches::BatchRecords;
 use crate::draw::over_seeds;
 use crate::experiment::{Metric, Sweep};
 use crate::record::{Cell, Records};
-use crate::report::paper::CLAIMS;
+use crate::report::paper::{CLAIMS, RELATIONS, SCALE, Verdict};
 use crate::reproduce::ratio;
 
 /// The answer of a block; `None` as long as nothing is measured. `records` are its own.
@@ -84,10 +84,43 @@ fn runs(input: &ReportInput, block: &Block, records: &Records) -> Option<String>
         text(of(best, violations), 2)
     )];
     sentences.extend(against_yardstick(input, records, sweep, &present));
+    if block.figures.iter().any(|figure| figure.name.ends_with("pareto")) {
+        sentences.extend(tradeoff(input, records));
+    }
     if block.compare_with_paper {
+        sentences.extend(papers_agent(input, records, sweep));
+        sentences.push(claims_held(records, sweep));
         sentences.extend(missing(records, sweep));
     }
     Some(sentences.join(" "))
+}
+
+/// Where the paper's agent stands against the yardsticks.
+fn papers_agent(input: &ReportInput, records: &Records, sweep: &str) -> Option<String> {
+    let of = |yardstick: &String| {
+        let ratio = ratio(records, (SCALE, yardstick), sweep, Metric::Latency)?;
+        Some(format!("{} times that of {}", text(Some(ratio), 3), label(input, yardstick)))
+    };
+    let ratios: Vec<String> = input.yardsticks.iter().filter_map(of).collect();
+    let who = label(input, SCALE);
+    (!ratios.is_empty()).then(|| format!("The mean latency of {who} is {}.", ratios.join(" and ")))
+}
+
+/// How many of the paper's statements hold.
+fn claims_held(records: &Records, sweep: &str) -> String {
+    let (mut held, mut failed, mut open) = (0, 0, 0);
+    for relation in RELATIONS {
+        match judged(&relation, records, sweep).1 {
+            Verdict::Reproduced(_) => held += 1,
+            Verdict::NotReproduced(_) => failed += 1,
+            Verdict::Open(_) => open += 1,
+        }
+    }
+    format!(
+        "Of the {} ratios that the paper states between its algorithms, {held} are reproduced here, {failed} are not, and \
+         {open} cannot be judged.",
+        RELATIONS.len()
+    )
 }
 
 /// The yardstick against the best of the others: how much is there to gain?

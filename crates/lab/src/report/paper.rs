@@ -4,6 +4,7 @@
 //! Computing", arXiv:2605.15704v1, May 2026, section V.
 
 use crate::record::Cell;
+use crate::stats::Estimate;
 
 /// What a claim is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,11 +136,167 @@ const fn claim(
     Claim { who, algorithms, quantity, said, source }
 }
 
-/// "A factor of 1.11-1.15 of" the solver's latency: abstract and conclusion.
-pub const HEADLINE_FACTOR: (f64, f64) = (1.11, 1.15);
+/// What the paper says of two of its algorithms: a ratio, which unlike milliseconds can be held against other parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Relation {
+    /// What it says.
+    pub says: &'static str,
+    /// Roster names of the two whose ratio it is.
+    pub pair: (&'static str, &'static str),
+    /// The ratio of what.
+    pub quantity: Quantity,
+    /// The ratio in the paper, as it stands there or from its numbers.
+    pub paper: &'static str,
+    /// It holds if the ratio lies between these.
+    pub within: (f64, f64),
+    /// Where in the paper.
+    pub source: &'static str,
+}
 
-/// "Reducing decision-making time by up to 99%": abstract.
-pub const HEADLINE_TIME_SAVED_PERCENT: f64 = 99.0;
+const HEADLINE: &str = "abstract, VI";
+
+/// All of them.
+pub const RELATIONS: [Relation; 14] = {
+    use Quantity::*;
+    const ANY: f64 = f64::INFINITY;
+    let midaco = (SCALE, MIDACO_200K);
+    let says = "Scale's latency is 1.11 to 1.15 times Midaco's";
+    let range = "1.11 to 1.15";
+    let saved = "Scale saves up to 99 % of Midaco's decision time";
+    [
+        relation(says, midaco, LatencyMean, range, (1.11, 1.15), HEADLINE),
+        relation(says, midaco, LatencyP50, range, (1.11, 1.15), HEADLINE),
+        relation(says, midaco, LatencyP99, range, (1.11, 1.15), HEADLINE),
+        relation(says, midaco, LatencyP95, "1.06", (1.0, 1.15), FIGURE_2),
+        relation(
+            "more evaluations help",
+            (MIDACO_200K, MIDACO_50K),
+            LatencyMean,
+            "0.97",
+            (0.0, 1.0),
+            FIGURE_2,
+        ),
+        relation("m-DQN is slower than Scale", (M_DQN, SCALE), LatencyMean, "1.54", (1.0, ANY), FIGURE_2),
+        relation("m-DQN is slower than Scale", (M_DQN, SCALE), LatencyP95, "1.13", (1.0, ANY), FIGURE_2),
+        relation("m-DQN is slower than Scale", (M_DQN, SCALE), LatencyP50, "1.10", (1.0, ANY), FIGURE_3),
+        relation("m-DQN has the longest tail", (M_DQN, SCALE), LatencyP99, "above 1", (1.0, ANY), FIGURE_3),
+        relation(
+            "Scale violates more SLOs than Midaco",
+            midaco,
+            SloViolations,
+            "1.17 to 3.06",
+            (1.0, ANY),
+            FIGURE_4,
+        ),
+        relation(
+            "Scale violates more SLOs than m-DQN",
+            (SCALE, M_DQN),
+            SloViolations,
+            "1.07",
+            (1.0, ANY),
+            FIGURE_4,
+        ),
+        relation(saved, (SCALE, MIDACO_50K), DecisionTime, "0.01", (0.0, 0.01), HEADLINE),
+        relation(saved, (SCALE, MIDACO_200K), DecisionTime, "0.01", (0.0, 0.01), HEADLINE),
+        relation(
+            "m-DQN decides as fast as Scale",
+            (M_DQN, SCALE),
+            DecisionTime,
+            "about 1",
+            (0.5, 2.0),
+            FIGURE_5,
+        ),
+    ]
+};
+
+const fn relation(
+    says: &'static str,
+    pair: (&'static str, &'static str),
+    quantity: Quantity,
+    paper: &'static str,
+    within: (f64, f64),
+    source: &'static str,
+) -> Relation {
+    Relation { says, pair, quantity, paper, within, source }
+}
+
+/// Whether something that the paper says holds here, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds.
+    Reproduced(String),
+    /// It does not.
+    NotReproduced(String),
+    /// There is no telling.
+    Open(String),
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Verdict::Reproduced(why) => write!(f, "reproduced: {why}"),
+            Verdict::NotReproduced(why) => write!(f, "not reproduced: {why}"),
+            Verdict::Open(why) => write!(f, "cannot be judged: {why}"),
+        }
+    }
+}
+
+/// A number of the paper counts as reproduced if the interval of ours comes within this share of it.
+pub const TOLERANCE: f64 = 0.1;
+
+impl Claim {
+    /// Whether it holds, given the estimate of each of its algorithms that is measured.
+    pub fn verdict(&self, ours: &[Estimate]) -> Verdict {
+        let (low, high) = match self.said {
+            _ if ours.is_empty() => return Verdict::Open("not measured".into()),
+            Said::TimesMidaco(_) | Said::Worst => return Verdict::Open("a ratio: see the next table".into()),
+            Said::InFigure => return Verdict::Open("the paper gives no number".into()),
+            _ if self.quantity == Quantity::DecisionTime => {
+                return Verdict::Open(
+                    "another machine and language; its ratios are in the next table".into(),
+                );
+            }
+            Said::Is(value) | Said::About(value) => (value, value),
+            Said::From(low, high) => (low, high),
+        };
+        let ends = |e: &Estimate| e.interval.map_or((e.mean, e.mean), |i| (i.low, i.high));
+        let close = |e: &Estimate| {
+            let (from, to) = ends(e);
+            from <= (1.0 + TOLERANCE) * high && to >= (1.0 - TOLERANCE) * low
+        };
+        // How far the one that is furthest off lies from the nearer end.
+        let off = |e: &Estimate| e.mean / e.mean.clamp(low, high) - 1.0;
+        let furthest = ours.iter().map(off).max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
+        let why = match furthest {
+            0.0 => "within the paper's range".to_string(),
+            furthest => format!("{:+.0} %", 100.0 * furthest),
+        };
+        if ours.iter().all(close) { Verdict::Reproduced(why) } else { Verdict::NotReproduced(why) }
+    }
+}
+
+impl Relation {
+    /// Whether it holds, given the ratio on common seeds.
+    pub fn verdict(&self, ratio: Option<Estimate>) -> Verdict {
+        let (low, high) = self.within;
+        let Some(ratio) = ratio else { return Verdict::Open("not measured".into()) };
+        let Some(interval) = ratio.interval else {
+            return Verdict::Open("one common seed has no interval".into());
+        };
+        let range = match (low, high) {
+            (low, f64::INFINITY) => format!("above {low}"),
+            (0.0, high) => format!("below {high}"),
+            (low, high) => format!("{low} to {high}"),
+        };
+        if interval.low >= low && interval.high <= high {
+            Verdict::Reproduced(format!("the interval lies {range}"))
+        } else if interval.high < low || interval.low > high {
+            Verdict::NotReproduced(format!("the interval lies outside, {range} is wanted"))
+        } else {
+            Verdict::Open(format!("the interval is partly outside, {range} is wanted"))
+        }
+    }
+}
 
 /// What a careful reader notices about these numbers; the report prints it under the table.
 pub const REMARKS: [&str; 4] = [
@@ -175,7 +332,77 @@ mod tests {
         assert_eq!(factor(Quantity::LatencyMean, "Midaco, 200k"), "1.09");
         assert_eq!(factor(Quantity::LatencyP95, "Midaco, 200k"), "1.06");
         assert_eq!(factor(Quantity::LatencyP50, "Midaco, 50k to 200k"), "1.12");
-        let saved = 1.0 - said("Scale", Quantity::DecisionTime) / said("Midaco, 50k", Quantity::DecisionTime);
-        assert!(100.0 * saved > HEADLINE_TIME_SAVED_PERCENT);
+    }
+
+    /// The ratios that stand in the table are those of the numbers that stand in the other.
+    #[test]
+    fn relations_follow_from_the_numbers() {
+        let of = |name: &str, quantity| {
+            let one = CLAIMS.iter().find(|c| c.algorithms == [name] && c.quantity == quantity);
+            let any = CLAIMS.iter().find(|c| c.algorithms.contains(&name) && c.quantity == quantity);
+            one.or(any).and_then(|claim| match claim.said {
+                Said::Is(value) | Said::About(value) => Some((value, value)),
+                Said::From(low, high) => Some((low, high)),
+                Said::TimesMidaco(_) | Said::Worst | Said::InFigure => None,
+            })
+        };
+        let mut checked = 0;
+        // The headline is not true of the paper's own means, as the remarks say.
+        for relation in RELATIONS.into_iter().filter(|relation| relation.source != HEADLINE) {
+            let (ours, theirs) = relation.pair;
+            let ends = of(ours, relation.quantity).zip(of(theirs, relation.quantity));
+            let Some((ours, theirs)) = ends else { continue };
+            let (low, high) = (ours.0 / theirs.1, ours.1 / theirs.0);
+            assert!(low <= relation.within.1 && high >= relation.within.0, "{relation:?}: {low} to {high}");
+            let stated = match relation.paper.split(" to ").collect::<Vec<_>>()[..] {
+                [one] => one.parse().map(|one: f64| (one, one)),
+                [from, to] => from.parse().and_then(|from| to.parse().map(|to| (from, to))),
+                _ => panic!("{}", relation.paper),
+            };
+            if let Ok((from, to)) = stated {
+                assert!(
+                    (low - from).abs() < 0.005 && (high - to).abs() < 0.005,
+                    "{relation:?}: {low} to {high}"
+                );
+                checked += 1;
+            }
+        }
+        assert_eq!(checked, 7);
+    }
+
+    #[test]
+    fn verdicts_follow_from_intervals() {
+        use crate::stats::Interval;
+        let estimate =
+            |low: f64, mean: f64, high: f64| Estimate { n: 10, mean, interval: Some(Interval { low, high }) };
+        let single = Estimate { n: 1, mean: 1.12, interval: None };
+        let check = |verdict: Verdict, wanted: &str| {
+            let text = verdict.to_string();
+            assert!(text.starts_with(wanted), "{text}, not {wanted}");
+        };
+        let headline = RELATIONS[0];
+        check(headline.verdict(None), "cannot be judged: not measured");
+        check(headline.verdict(Some(single)), "cannot be judged: one common seed");
+        check(headline.verdict(Some(estimate(1.12, 1.13, 1.14))), "reproduced");
+        check(headline.verdict(Some(estimate(1.16, 1.17, 1.18))), "not reproduced");
+        check(headline.verdict(Some(estimate(1.14, 1.15, 1.16))), "cannot be judged: the interval is partly");
+        let order = RELATIONS[5];
+        check(order.verdict(Some(estimate(1.01, 1.02, 1.03))), "reproduced: the interval lies above 1");
+        check(order.verdict(Some(estimate(0.97, 0.98, 0.99))), "not reproduced");
+
+        let claim = |who: &str, quantity| {
+            *CLAIMS.iter().find(|claim| claim.who == who && claim.quantity == quantity).expect("a claim")
+        };
+        let mean = claim("Scale", Quantity::LatencyMean);
+        check(mean.verdict(&[]), "cannot be judged: not measured");
+        check(mean.verdict(&[estimate(204.0, 205.0, 206.0)]), "reproduced: -2 %");
+        check(mean.verdict(&[estimate(170.0, 172.0, 174.0)]), "not reproduced: -18 %");
+        // The interval counts, and reaches 230.
+        check(mean.verdict(&[estimate(229.0, 231.0, 233.0)]), "reproduced: +11 %");
+        let budgets = claim("Midaco, 50k to 200k", Quantity::LatencyP50);
+        check(budgets.verdict(&[single, estimate(189.0, 190.0, 191.0)]), "not reproduced: -99 %");
+        check(budgets.verdict(&[estimate(189.0, 190.0, 191.0)]), "reproduced: within the paper's range");
+        check(claim("Scale", Quantity::DecisionTime).verdict(&[single]), "cannot be judged: another machine");
+        check(claim("m-DQN", Quantity::LatencyP99).verdict(&[single]), "cannot be judged: a ratio");
     }
 }
