@@ -10,13 +10,15 @@
 //!
 //! # Reading order
 //! 1. [`problem`]: what a black box is. [`oracle`]: how objective and residual become one number.
-//! 2. [`midaco`]: the black-box search, generic over [`Problem`]. [`batch`]: a batch as a [`Problem`].
+//! 2. [`midaco`]: the black-box search, generic over [`Problem`]. [`batch`]: a batch as a [`Problem`]. [`Fitted`]: the search
+//!    on a platform that has to place something.
 //! 3. `ranks`: costs in whole numbers and the encoding by rank. `assignment`: the exact value of a move in O(1).
 //!    `start`: greedy and regret. [`hybrid`]: the search on top of them.
 
 mod assignment;
 pub mod batch;
 mod draw;
+mod fitted;
 pub mod hybrid;
 pub mod islands;
 pub mod midaco;
@@ -26,6 +28,7 @@ mod ranks;
 mod start;
 
 pub use batch::BlackBox;
+pub use fitted::Fitted;
 pub use hybrid::{Hybrid, HybridRun};
 pub use midaco::{Found, Midaco, Run, Settings, Step, minimise, minimise_on_islands};
 pub use oracle::Oracle;

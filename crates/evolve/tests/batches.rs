@@ -4,7 +4,7 @@ mod common;
 
 use common::{brute_force, planted, tiny};
 use proptest::prelude::*;
-use scale_evolve::{BlackBox, Hybrid, Midaco, Problem, Settings, minimise_on_islands};
+use scale_evolve::{BlackBox, Fitted, Hybrid, Midaco, Problem, Settings, minimise_on_islands};
 use scale_model::{
     BatchProblem, Budget, ClusterState, Container, Decision, Instance, Objective, Scheduler, Seed, Slo,
     SolveError, Solver, Stop, decide_batch, evaluate, latency, violations,
@@ -251,6 +251,38 @@ fn a_batch_that_cannot_be_feasible() {
     let problem = instance.problem();
     let answer = Hybrid { evaluations: 20_000, seed: Seed(1) }.solve(&problem, &Budget::default());
     assert!(judged("hybrid", &problem, answer).is_some());
+}
+
+/// On a platform: what fits of a point that breaks capacities is started, and no request waits that would have fitted.
+#[test]
+fn a_point_that_breaks_capacities_is_fitted() {
+    let (mut broken, mut waiting) = (0, 0);
+    for seed in 1..=8 {
+        let mut instance = planted(seed, 60, 0.95);
+        let midaco = Midaco { evaluations: if seed % 2 == 0 { 500 } else { 20_000 }, seed: Seed(seed) };
+        let problem = instance.problem();
+        let (batch, run) = midaco.run(&problem, &Budget::default());
+        let best = run.best.expect("it looked at points");
+        let wanted = batch.placement(&best.point);
+        let fitted = Fitted(midaco.clone()).solve(&problem, &Budget::default()).expect("all may wait");
+        assert_eq!(violations(&problem, &fitted.placement), []);
+        assert_eq!(best.value.feasible(), fitted.placement == wanted);
+        assert_eq!(best.value.feasible(), midaco.clone().solve(&problem, &Budget::default()).is_ok());
+        broken += usize::from(!best.value.feasible());
+        // With the first that waits in its place, and nothing after it, a constraint breaks.
+        let waits = |(ours, wanted): (&Decision, &Decision)| *ours == Decision::Defer && ours != wanted;
+        let decisions = fitted.placement.decisions.iter().zip(&wanted.decisions);
+        if let Some(first) = decisions.clone().position(waits) {
+            waiting += decisions.filter(|pair| waits(*pair)).count();
+            let mut decisions = wanted.decisions[..=first].to_vec();
+            decisions.resize(wanted.decisions.len(), Decision::Defer);
+            assert!(!violations(&problem, &scale_model::Placement { decisions }).is_empty());
+        }
+        instance.objective = Objective::HARD;
+        let hard = Fitted(midaco).solve(&instance.problem(), &Budget::default());
+        judged("hard", &instance.problem(), hard);
+    }
+    assert!(broken >= 3 && waiting >= broken, "{broken} broken, {waiting} waiting");
 }
 
 #[test]

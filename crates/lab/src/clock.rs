@@ -57,6 +57,14 @@ impl Solver for Timed<'_, dyn Solver> {
     }
 }
 
+/// Holds this thread to one core, the last, where the system allows it: a decision of a microsecond should not pay for a move.
+pub fn stay_on_one_core() {
+    let core = core_affinity::get_core_ids().and_then(|cores| cores.last().copied());
+    if !core.is_some_and(core_affinity::set_for_current) {
+        tracing::info!("decisions are timed without being held to one core: the system does not allow it");
+    }
+}
+
 /// What a decision that does nothing would be measured at: the median of many empty readings.
 pub fn overhead() -> Duration {
     let mut readings: Vec<Duration> = (0..10_001).map(|_| now().elapsed()).collect();

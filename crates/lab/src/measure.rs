@@ -1,8 +1,8 @@
 //! Plays an experiment and writes its records. Never draws.
 //!
 //! Two passes. The first plays every cell, several at once, and keeps all that does not depend on a clock. The second
-//! plays the head of every cell again, one at a time in a process that does nothing else, and times its decisions. A
-//! cell is saved after each pass, so that a run that is killed goes on where it stopped and ends with the same bytes.
+//! plays the head of every cell again, one at a time on one core of a process that does nothing else, and times its
+//! decisions. A cell is saved after each pass, so that a run that is killed goes on where it stopped and ends with the same bytes.
 //!
 //! A [`Shard`] is a part of the cells, for a process of its own. Several may write into one folder, as each writes
 //! other cells; nobody but [`crate::merge`] writes the tables then. A cell is timed by the shard that played it, on the
@@ -139,13 +139,19 @@ pub fn measure_share(
     progress.finish();
 
     let progress = Progress::new(&format!("{}: time", experiment.name), jobs.len());
-    for (job, cell) in jobs.iter().zip(&mut cells) {
-        if cell.timing.wall_s.is_none() && experiment.timing_requests > 0 && !share.untimed {
-            job.time(cell, experiment.timing_requests, &agents).with_context(|| job.name())?;
-            record::save(out, cell)?;
+    let time_all = || -> Result<()> {
+        clock::stay_on_one_core();
+        for (job, cell) in jobs.iter().zip(&mut cells) {
+            if cell.timing.wall_s.is_none() && experiment.timing_requests > 0 && !share.untimed {
+                job.time(cell, experiment.timing_requests, &agents).with_context(|| job.name())?;
+                record::save(out, cell)?;
+            }
+            progress.step(&job.name());
         }
-        progress.step(&job.name());
-    }
+        Ok(())
+    };
+    std::thread::scope(|scope| scope.spawn(time_all).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     progress.finish();
     let records = Records::new(cells);
     match share.shard {

@@ -1,7 +1,7 @@
 //! The roster: every algorithm that an experiment may name, once. A new one is an entry here.
 
 use crate::train::Learned;
-use scale_evolve::{Hybrid, Midaco};
+use scale_evolve::{Fitted, Hybrid, Midaco};
 use scale_heuristics::{
     GreedyLatency, GreedyRegret, Hermod, K8sDefault, LeastLoaded, Nearest, OpenWhiskSharding, PowerOfTwo,
     RandomFeasible, RoundRobin, WarmFirstFit,
@@ -85,7 +85,7 @@ pub const ROSTER: &[Entry] = &[
         color: (68, 170, 153),
         about: "whole batch: black-box evolution with the oracle penalty, 50k evaluations",
         parameters: "evaluations=50000",
-        make: |seed| evolution(Midaco { evaluations: 50_000, seed }),
+        make: |seed| evolution(Fitted(Midaco { evaluations: 50_000, seed })),
     },
     Entry {
         name: "midaco-100k",
@@ -93,7 +93,7 @@ pub const ROSTER: &[Entry] = &[
         color: (204, 102, 119),
         about: "whole batch: black-box evolution with the oracle penalty, 100k evaluations",
         parameters: "evaluations=100000",
-        make: |seed| evolution(Midaco { evaluations: 100_000, seed }),
+        make: |seed| evolution(Fitted(Midaco { evaluations: 100_000, seed })),
     },
     Entry {
         name: "midaco-200k",
@@ -101,7 +101,7 @@ pub const ROSTER: &[Entry] = &[
         color: (153, 153, 51),
         about: "whole batch: black-box evolution with the oracle penalty, 200k evaluations",
         parameters: "evaluations=200000",
-        make: |seed| evolution(Midaco { evaluations: 200_000, seed }),
+        make: |seed| evolution(Fitted(Midaco { evaluations: 200_000, seed })),
     },
     Entry {
         name: "hybrid-200k",
