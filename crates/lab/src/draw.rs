@@ -147,6 +147,27 @@ pub struct MapNode {
     pub node_type: usize,
 }
 
+/// What every chart says besides its data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Words {
+    /// File name without its ending, such as `figure-8-load`.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// How to read it, in a sentence.
+    pub reading: String,
+    /// Notes below the chart.
+    pub notes: Vec<String>,
+}
+
+impl Words {
+    /// The figure of a drawn chart.
+    fn figure(&self, alt: String, scene: Scene) -> Figure {
+        let Words { name, title, reading, .. } = self.clone();
+        Figure { name, title, reading, alt, scene }
+    }
+}
+
 /// A finished figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
@@ -251,19 +272,16 @@ pub fn pareto(name: String, series: &[Series], caption: &Caption) -> Result<Figu
 /// Lines with bands over a number.
 ///
 /// ```
-/// # use scale_lab::draw::{Caption, Line, LineChart, PALETTE, Panel, Scale, Style, lines};
+/// # use scale_lab::draw::{Caption, Line, LineChart, PALETTE, Panel, Scale, Style, Words, lines};
 /// # use scale_lab::stats::{Estimate, Interval};
 /// let estimate = |mean| Estimate { mean, n: 5, interval: Some(Interval { low: mean - 9.0, high: mean + 9.0 }) };
 /// let style = Style { algorithm: "ppo".into(), label: "PPO".into(), color: PALETTE[0], mark: 0 };
 /// let line = Line { style, points: vec![(1e4, estimate(300.0)), (1e5, estimate(220.0)), (1e6, estimate(190.0))] };
 /// let chart = LineChart {
-///     name: "figure-7-learning".into(),
-///     title: "Learning curves".into(),
-///     reading: "Lower is better.".into(),
+///     words: Words { name: "figure-7-learning".into(), title: "Learning curves".into(), ..Words::default() },
 ///     x_axis: "decisions seen in training".into(),
 ///     x_logarithmic: true,
 ///     panels: vec![Panel { axis: "mean latency (ms)".into(), scale: Scale::Linear, lines: vec![line] }],
-///     notes: Vec::new(),
 /// };
 /// let caption = Caption { experiment: "learning".into(), data: "embedded".into() };
 /// assert!(lines(&chart, &caption)?.svg()?.contains("Learning curves"));

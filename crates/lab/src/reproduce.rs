@@ -3,7 +3,7 @@
 use crate::batches::{self, BatchRecords, CAPACITY_FREE, LP};
 use crate::draw::{
     self, BOOTSTRAP_SEED, BoxChart, BoxRow, Caption, Line, LineChart, MapNode, Panel, Scale, Style,
-    TornadoChart, TornadoRow,
+    TornadoChart, TornadoRow, Words,
 };
 use crate::experiment::{Experiment, Figure, Metric, Point, Sweep};
 use crate::measure::{self, Share};
@@ -425,20 +425,18 @@ fn gap_chart(experiment: &Experiment, batches: &BatchRecords, name: String) -> B
         rows.push(row(label, (0x59, 0x59, 0x59), values, true));
     }
     let (all, proved) = batches.proved();
-    BoxChart {
+    let words = Words {
         name,
         title: "Gap to the proven bound, batch by batch".into(),
         reading: "How far above the best possible objective each algorithm ends, on the same batches: the box holds the middle \
                   half, the whiskers 5 % to 95 %, the thick line is the median; further left is better."
             .into(),
-        axis: "gap to the bound (%, log scale)".into(),
-        floor: GAP_FLOOR,
-        rows,
         notes: vec![
             format!("{all} batches of {}; the optimum is proved for {proved} of them.", seeds(experiment)),
             "Hollow: how far below the bound the two relaxations lie.".into(),
         ],
-    }
+    };
+    BoxChart { words, axis: "gap to the bound (%, log scale)".into(), floor: GAP_FLOOR, rows }
 }
 
 fn convergence_chart(experiment: &Experiment, batches: &BatchRecords, name: String) -> LineChart {
@@ -473,19 +471,12 @@ fn convergence_chart(experiment: &Experiment, batches: &BatchRecords, name: Stri
         Line { style: Style { label, ..style.clone() }, points }
     };
     let (all, proved) = batches.proved();
-    LineChart {
+    let words = Words {
         name,
         title: "How fast a search comes close to the optimum".into(),
         reading: "The mean gap to the optimum of the best placement found so far, against evaluations of the objective; level \
                   lines belong to rules, which do not search. Lower is better."
             .into(),
-        x_axis: "evaluations (log scale)".into(),
-        x_logarithmic: true,
-        panels: vec![Panel {
-            axis: "mean gap (%, log scale)".into(),
-            scale: Scale::Logarithmic,
-            lines: styles_of(experiment).iter().map(line).collect(),
-        }],
         notes: vec![
             format!("{all} batches of {}; the optimum is proved for {proved} of them.", seeds(experiment)),
             "One run of the whole budget each: a search that plans for fewer evaluations can be better at that point. An \
@@ -493,6 +484,16 @@ fn convergence_chart(experiment: &Experiment, batches: &BatchRecords, name: Stri
                 .into(),
             "What lies at or below 0.001\u{a0}% is drawn there.".into(),
         ],
+    };
+    LineChart {
+        words,
+        x_axis: "evaluations (log scale)".into(),
+        x_logarithmic: true,
+        panels: vec![Panel {
+            axis: "mean gap (%, log scale)".into(),
+            scale: Scale::Logarithmic,
+            lines: styles_of(experiment).iter().map(line).collect(),
+        }],
     }
 }
 
@@ -525,20 +526,23 @@ fn learning_chart(curves: &[(String, Vec<CurvePoint>)]) -> LineChart {
         scale: Scale::Linear,
         lines: styles.iter().map(|style| line(style, of)).collect(),
     };
-    LineChart {
+    let words = Words {
         name: "figure-7-learning".into(),
         title: "What the agents reach in the course of their training".into(),
         reading: "Mean latency and SLO violations against decisions played in training; bands are 95 % intervals over training \
                   seeds. Lower is better."
             .into(),
+        notes: vec![
+            "Scale (ours) on its validation day; the step-by-step learners on what they play, exploration included.".into(),
+        ],
+    };
+    LineChart {
+        words,
         x_axis: "decisions played (log scale)".into(),
         x_logarithmic: true,
         panels: vec![
             panel("mean latency (ms)", |point| point.latency_ms),
             panel("SLO violations (%)", |point| 100.0 * point.late_rate),
-        ],
-        notes: vec![
-            "Scale (ours) on its validation day; the step-by-step learners on what they play, exploration included.".into(),
         ],
     }
 }
@@ -565,15 +569,18 @@ fn sweep_chart(experiment: &Experiment, sweep: &Sweep, records: &Records, name: 
             lines: styles_of(experiment).iter().map(line).collect(),
         }
     };
-    LineChart {
+    let words = Words {
         name,
         title: experiment.title.clone(),
         reading: "Each line is an algorithm, its mean over seeds; where bands overlap, the table of paired differences decides."
             .into(),
+        notes: vec![format!("Means over {}.", seeds(experiment))],
+    };
+    LineChart {
+        words,
         x_axis: sweep.title().into(),
         x_logarithmic: sweep.logarithmic,
         panels: experiment.metrics.iter().map(panel).collect(),
-        notes: vec![format!("Means over {}.", seeds(experiment))],
     }
 }
 
@@ -598,20 +605,20 @@ fn tornado_charts(experiment: &Experiment, records: &Records, name: &str) -> Vec
                 TornadoRow { label: sweep.title().into(), low, high }
             };
             let quantity = metric.name().split(" (").next().unwrap_or_default();
-            charts.push(TornadoChart {
+            let words = Words {
                 name: format!("{name}-{other}-{short}"),
                 title: format!("{}: what it rests on, {quantity}", experiment.title),
                 reading: "Each choice halved and doubled, all others as they are: the longer a bar, the more the comparison rests \
                           on that choice. Below 1 the order turns."
                     .into(),
-                axis: format!("{quantity}: {} / {}", label(other), label(first)),
-                baseline,
-                rows: experiment.sweeps.iter().map(row).collect(),
                 notes: vec![format!(
                     "{}; whiskers and the grey band: 95\u{a0}% bootstrap interval of the ratio.",
                     seeds(experiment)
                 )],
-            });
+            };
+            let axis = format!("{quantity}: {} / {}", label(other), label(first));
+            let rows = experiment.sweeps.iter().map(row).collect();
+            charts.push(TornadoChart { words, axis, baseline, rows });
         }
     }
     charts

@@ -3,18 +3,14 @@
 use super::axis::{self, Axis, number, round_end};
 use super::scene::{Align, FAINT, INK, Point, Rgb, SMALL, Scene, WIDTH, tint};
 use super::text::text_width;
-use super::{Caption, DrawError, Figure, MARGIN, Series, extent, foot, head, intervals};
+use super::{Caption, DrawError, Figure, MARGIN, Series, Words, extent, foot, head, intervals};
 use crate::stats::Estimate;
 
 /// A chart of horizontal bars with intervals, one row or more a name.
 #[derive(Clone, Debug)]
 pub struct BarChart {
-    /// File name without its ending, such as `figure-4-slo-violations`.
-    pub name: String,
-    /// Its title.
-    pub title: String,
-    /// How to read it, in a sentence.
-    pub reading: String,
+    /// What it says besides its data.
+    pub words: Words,
     /// Title of the axis.
     pub axis: String,
     /// What the bars of a row are, from above, two at most; empty if each row has one that the title explains.
@@ -23,8 +19,6 @@ pub struct BarChart {
     pub write: fn(f64) -> String,
     /// The rows, from above.
     pub rows: Vec<BarRow>,
-    /// Notes below the chart.
-    pub notes: Vec<String>,
 }
 
 /// The bars of one name.
@@ -39,16 +33,19 @@ pub struct BarRow {
 }
 
 pub(super) fn percentiles(series: &[Series], caption: &Caption) -> Result<Figure, DrawError> {
-    let chart = BarChart {
+    let words = Words {
         name: "figure-3-p50-p99".into(),
         title: "P50 and P99 of the end-to-end latency".into(),
-        axis: "end-to-end latency (ms)".into(),
         reading: "Half of the requests are not slower than P50, all but one in a hundred not slower than P99: shorter is better."
             .into(),
+        notes: notes(series),
+    };
+    let chart = BarChart {
+        words,
+        axis: "end-to-end latency (ms)".into(),
         bars: vec!["P50".into(), "P99".into()],
         write: |value| format!("{value:.0}"),
         rows: rows(series, |s| vec![s.latency_ms_p50, s.latency_ms_p99]),
-        notes: notes(series),
     };
     figure(&chart, caption)
 }
@@ -59,17 +56,20 @@ pub(super) fn violations(series: &[Series], caption: &Caption) -> Result<Figure,
         n: e.n,
         interval: e.interval.map(|i| crate::stats::Interval { low: 100.0 * i.low, high: 100.0 * i.high }),
     };
-    let chart = BarChart {
+    let words = Words {
         name: "figure-4-slo-violations".into(),
         title: "SLO violation rate".into(),
-        axis: "requests that miss their SLO (%)".into(),
         reading: "The share of the requests that took longer than their SLO allows or were rejected: shorter is better.".into(),
+        notes: notes(series),
+    };
+    let chart = BarChart {
+        words,
+        axis: "requests that miss their SLO (%)".into(),
         bars: Vec::new(),
         write: |value| {
             if value < 99.995 { format!("{value:.2} %") } else { format!("{value:.0} %") }
         },
         rows: rows(series, |s| vec![s.slo_violation_rate.map(percent)]),
-        notes: notes(series),
     };
     figure(&chart, caption)
 }
@@ -94,10 +94,10 @@ const FILLS: [Fill; 2] = [Fill::Full, Fill::Light];
 
 pub(super) fn figure(chart: &BarChart, caption: &Caption) -> Result<Figure, DrawError> {
     if chart.rows.is_empty() {
-        return Err(DrawError::Empty { figure: chart.name.clone(), what: "series" });
+        return Err(DrawError::Empty { figure: chart.words.name.clone(), what: "series" });
     }
     let mut scene = Scene::default();
-    let mut top = head(&mut scene, &chart.title, caption);
+    let mut top = head(&mut scene, &chart.words.title, caption);
     let widths = chart.rows.iter().map(|row| text_width(&row.label, SMALL, false));
     let left = MARGIN + widths.fold(0.0, f64::max).min(0.4 * WIDTH) + 10.0;
     // Room for the longest value behind the longest bar.
@@ -133,7 +133,7 @@ pub(super) fn figure(chart: &BarChart, caption: &Caption) -> Result<Figure, Draw
     }
     scene.line(vec![(x.at(0.0), top), (x.at(0.0), bottom)], 1.0, INK);
 
-    let mut notes = chart.notes.clone();
+    let mut notes = chart.words.notes.clone();
     if is_cut {
         notes.push(format!(
             "Bars with a gap go on beyond {}; the number beside them is their length.",
@@ -145,14 +145,9 @@ pub(super) fn figure(chart: &BarChart, caption: &Caption) -> Result<Figure, Draw
         let value = |e: &Option<Estimate>| e.map_or("n/a".to_string(), |e| (chart.write)(e.mean));
         format!("{} {}", row.label, row.values.iter().map(value).collect::<Vec<_>>().join(" and "))
     };
-    let alt = format!("{}: {}.", chart.title, chart.rows.iter().map(words).collect::<Vec<_>>().join("; "));
-    Ok(Figure {
-        name: chart.name.clone(),
-        title: chart.title.clone(),
-        reading: chart.reading.clone(),
-        alt,
-        scene,
-    })
+    let alt =
+        format!("{}: {}.", chart.words.title, chart.rows.iter().map(words).collect::<Vec<_>>().join("; "));
+    Ok(chart.words.figure(alt, scene))
 }
 
 fn draw_row(

@@ -3,26 +3,20 @@
 use super::axis::{self, Axis};
 use super::scene::{Align, FAINT, INK, SMALL, Scene, WIDTH, tint};
 use super::text::text_width;
-use super::{Caption, DrawError, Figure, MARGIN, Rgb, foot, head};
+use super::{Caption, DrawError, Figure, MARGIN, Rgb, Words, foot, head};
 use crate::stats::quantile_r7;
 
 /// A chart of boxes.
 #[derive(Clone, Debug)]
 pub struct BoxChart {
-    /// File name without its ending.
-    pub name: String,
-    /// Its title.
-    pub title: String,
-    /// How to read it, in a sentence.
-    pub reading: String,
+    /// What it says besides its data.
+    pub words: Words,
     /// Title of the axis, in percent.
     pub axis: String,
     /// What is not above this, in percent, stands at the left end: on a logarithmic axis there is no zero.
     pub floor: f64,
     /// The rows, from above.
     pub rows: Vec<BoxRow>,
-    /// Notes below the chart.
-    pub notes: Vec<String>,
 }
 
 /// One distribution.
@@ -40,9 +34,10 @@ pub struct BoxRow {
 
 pub(super) fn figure(chart: &BoxChart, caption: &Caption) -> Result<Figure, DrawError> {
     let largest = chart.rows.iter().filter_map(|row| quantile_r7(&row.values, 0.95)).max_by(f64::total_cmp);
-    let largest = largest.ok_or_else(|| DrawError::Empty { figure: chart.name.clone(), what: "value" })?;
+    let largest =
+        largest.ok_or_else(|| DrawError::Empty { figure: chart.words.name.clone(), what: "value" })?;
     let mut scene = Scene::default();
-    let mut top = head(&mut scene, &chart.title, caption);
+    let mut top = head(&mut scene, &chart.words.title, caption);
     let widths = chart.rows.iter().map(|row| text_width(&row.label, SMALL, false));
     let left = MARGIN + widths.fold(0.0, f64::max).min(0.4 * WIDTH) + 10.0;
     let right = WIDTH - MARGIN - 84.0;
@@ -85,15 +80,9 @@ pub(super) fn figure(chart: &BoxChart, caption: &Caption) -> Result<Figure, Draw
         words.push(format!("{} {text}", row.label));
     }
     scene.line(vec![(left, top), (left, bottom)], 1.0, INK);
-    foot(&mut scene, &chart.notes, bottom + 52.0);
-    let alt = format!("{}; median and P95: {}.", chart.title, words.join("; "));
-    Ok(Figure {
-        name: chart.name.clone(),
-        title: chart.title.clone(),
-        reading: chart.reading.clone(),
-        alt,
-        scene,
-    })
+    foot(&mut scene, &chart.words.notes, bottom + 52.0);
+    let alt = format!("{}; median and P95: {}.", chart.words.title, words.join("; "));
+    Ok(chart.words.figure(alt, scene))
 }
 
 /// Two digits, and what lies below the floor as such.

@@ -5,26 +5,20 @@ use super::legend::legend;
 use super::marker::{LINE_STYLES, marker};
 use super::scene::{Point, Scene, WIDTH};
 use super::time::duration;
-use super::{Caption, DrawError, Figure, MARGIN, Style, foot, head};
+use super::{Caption, DrawError, Figure, MARGIN, Style, Words, foot, head};
 use crate::stats::Estimate;
 
 /// A chart of one or more panels above each other that share their horizontal axis.
 #[derive(Clone, Debug)]
 pub struct LineChart {
-    /// File name without its ending, such as `figure-8-load`.
-    pub name: String,
-    /// Its title.
-    pub title: String,
-    /// How to read it, in a sentence.
-    pub reading: String,
+    /// What it says besides its data.
+    pub words: Words,
     /// Title of the horizontal axis.
     pub x_axis: String,
     /// Whether equal ratios of x are equally long.
     pub x_logarithmic: bool,
     /// The panels, from above.
     pub panels: Vec<Panel>,
-    /// Notes below the chart.
-    pub notes: Vec<String>,
 }
 
 /// One panel.
@@ -62,7 +56,7 @@ const PANEL: f64 = 190.0;
 const GAP: f64 = 22.0;
 
 pub(super) fn figure(chart: &LineChart, caption: &Caption) -> Result<Figure, DrawError> {
-    let empty = || DrawError::Empty { figure: chart.name.clone(), what: "point" };
+    let empty = || DrawError::Empty { figure: chart.words.name.clone(), what: "point" };
     let points = || chart.panels.iter().flat_map(|panel| &panel.lines).flat_map(|line| &line.points);
     let xs: Vec<f64> = points().map(|(x, _)| *x).filter(|x| !chart.x_logarithmic || *x > 0.0).collect();
     let (Some(low), Some(high)) =
@@ -71,7 +65,7 @@ pub(super) fn figure(chart: &LineChart, caption: &Caption) -> Result<Figure, Dra
         return Err(empty());
     };
     let mut scene = Scene::default();
-    let mut top = head(&mut scene, &chart.title, caption);
+    let mut top = head(&mut scene, &chart.words.title, caption);
     let (left, right) = (80.0, WIDTH - MARGIN - 16.0);
     let x = Axis {
         values: if chart.x_logarithmic { widened(low, high) } else { span(low, high) },
@@ -116,7 +110,7 @@ pub(super) fn figure(chart: &LineChart, caption: &Caption) -> Result<Figure, Dra
     }
     let entries: Vec<(&Style, String)> = styles.iter().map(|style| (*style, style.label.clone())).collect();
     let below = legend(&mut scene, &entries, top);
-    let mut notes = chart.notes.clone();
+    let mut notes = chart.words.notes.clone();
     let interval = points().any(|(_, estimate)| estimate.interval.is_some());
     notes.push(if interval {
         "Bands: 95\u{a0}% bootstrap interval of the mean over seeds.".into()
@@ -129,16 +123,10 @@ pub(super) fn figure(chart: &LineChart, caption: &Caption) -> Result<Figure, Dra
     foot(&mut scene, &notes, below + 6.0);
     let alt = format!(
         "{}. {}",
-        chart.title,
+        chart.words.title,
         chart.panels.iter().map(|p| words(p, chart)).collect::<Vec<_>>().join(" ")
     );
-    Ok(Figure {
-        name: chart.name.clone(),
-        title: chart.title.clone(),
-        reading: chart.reading.clone(),
-        alt,
-        scene,
-    })
+    Ok(chart.words.figure(alt, scene))
 }
 
 /// The first and the last value of every line.

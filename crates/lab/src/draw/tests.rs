@@ -120,9 +120,12 @@ fn fake_sweep(series: &[Series]) -> LineChart {
             .collect(),
     };
     LineChart {
-        name: "figure-8-load".into(),
-        title: "How the load changes latency, violations and decision time".into(),
-        reading: "Lower is better.".into(),
+        words: Words {
+            name: "figure-8-load".into(),
+            title: "How the load changes latency, violations and decision time".into(),
+            reading: "Lower is better.".into(),
+            notes: vec![extent(series)],
+        },
         x_axis: "load (demand of a window over the cluster's cores)".into(),
         x_logarithmic: false,
         panels: vec![
@@ -130,7 +133,6 @@ fn fake_sweep(series: &[Series]) -> LineChart {
             panel("SLO violations (%)", Scale::Linear, 0.02),
             panel("decision time", Scale::Time, 0.1),
         ],
-        notes: vec![extent(series)],
     }
 }
 
@@ -143,9 +145,12 @@ fn fake_convergence(series: &[Series]) -> LineChart {
         Line { style: s.style.clone(), points: (2..=6).map(value).collect() }
     };
     LineChart {
-        name: "figure-11-convergence".into(),
-        title: "How fast a search comes close to the optimum".into(),
-        reading: "Lower is better.".into(),
+        words: Words {
+            name: "figure-11-convergence".into(),
+            title: "How fast a search comes close to the optimum".into(),
+            reading: "Lower is better.".into(),
+            notes: Vec::new(),
+        },
         x_axis: "evaluations (log scale)".into(),
         x_logarithmic: true,
         panels: vec![Panel {
@@ -153,7 +158,6 @@ fn fake_convergence(series: &[Series]) -> LineChart {
             scale: Scale::Logarithmic,
             lines: series.iter().map(line).collect(),
         }],
-        notes: Vec::new(),
     }
 }
 
@@ -165,13 +169,15 @@ fn fake_boxes(series: &[Series]) -> BoxChart {
         reference: s.style.mark == 3,
     };
     BoxChart {
-        name: "figure-6-gap".into(),
-        title: "Gap to the proven bound, batch by batch".into(),
-        reading: "Further left is better.".into(),
+        words: Words {
+            name: "figure-6-gap".into(),
+            title: "Gap to the proven bound, batch by batch".into(),
+            reading: "Further left is better.".into(),
+            notes: vec!["400 batches.".into()],
+        },
         axis: "gap (%, log scale)".into(),
         floor: 0.01,
         rows: series.iter().map(row).collect(),
-        notes: vec!["400 batches.".into()],
     }
 }
 
@@ -187,22 +193,27 @@ fn fake_tornado(seeds: usize) -> TornadoChart {
     };
     let labels = ["keep-alive", "load", "input size", "links' rate", "image size", "memory of a function"];
     TornadoChart {
-        name: "figure-17-tornado".into(),
-        title: "How the ratio of violations moves with each choice".into(),
-        reading: "The longer a bar, the more the result rests on the choice.".into(),
+        words: Words {
+            name: "figure-17-tornado".into(),
+            title: "How the ratio of violations moves with each choice".into(),
+            reading: "The longer a bar, the more the result rests on the choice.".into(),
+            notes: Vec::new(),
+        },
         axis: "SLO violations, nearest over greedy".into(),
         baseline: estimate(1.6, 0.05, seeds),
         rows: labels.into_iter().enumerate().map(row).collect(),
-        notes: Vec::new(),
     }
 }
 
 /// Differences, below zero too.
 fn fake_bars(series: &[Series]) -> BarChart {
     BarChart {
-        name: "figure-16-ablations".into(),
-        title: "What each part of the agent is worth".into(),
-        reading: "Below zero is better.".into(),
+        words: Words {
+            name: "figure-16-ablations".into(),
+            title: "What each part of the agent is worth".into(),
+            reading: "Below zero is better.".into(),
+            notes: Vec::new(),
+        },
         axis: "difference in mean latency (ms)".into(),
         bars: Vec::new(),
         write: |value| format!("{value:+.1}"),
@@ -214,7 +225,6 @@ fn fake_bars(series: &[Series]) -> BarChart {
                 values: vec![Some(estimate(4.0 - 1.5 * s.style.mark as f64, 1.0, s.seeds))],
             })
             .collect(),
-        notes: Vec::new(),
     }
 }
 

@@ -3,26 +3,20 @@
 use super::axis::{self, Axis, number};
 use super::scene::{Align, FAINT, INK, Rgb, SMALL, Scene, WIDTH};
 use super::text::text_width;
-use super::{Caption, DrawError, Figure, MARGIN, foot, head};
+use super::{Caption, DrawError, Figure, MARGIN, Words, foot, head};
 use crate::stats::Estimate;
 
 /// A chart of bars to both sides of a value.
 #[derive(Clone, Debug)]
 pub struct TornadoChart {
-    /// File name without its ending.
-    pub name: String,
-    /// Its title.
-    pub title: String,
-    /// How to read it, in a sentence.
-    pub reading: String,
+    /// What it says besides its data.
+    pub words: Words,
     /// Title of the axis.
     pub axis: String,
     /// The value with every choice as it is.
     pub baseline: Estimate,
     /// One row a choice, in any order.
     pub rows: Vec<TornadoRow>,
-    /// Notes below the chart.
-    pub notes: Vec<String>,
 }
 
 /// What one choice does.
@@ -52,13 +46,13 @@ const HIGH: Rgb = (0xd5, 0x5e, 0x00);
 
 pub(super) fn figure(chart: &TornadoChart, caption: &Caption) -> Result<Figure, DrawError> {
     if chart.rows.is_empty() {
-        return Err(DrawError::Empty { figure: chart.name.clone(), what: "choice" });
+        return Err(DrawError::Empty { figure: chart.words.name.clone(), what: "choice" });
     }
     let base = chart.baseline.mean;
     let mut rows: Vec<&TornadoRow> = chart.rows.iter().collect();
     rows.sort_by(|a, b| b.swing(base).total_cmp(&a.swing(base)));
     let mut scene = Scene::default();
-    let mut top = head(&mut scene, &chart.title, caption);
+    let mut top = head(&mut scene, &chart.words.title, caption);
     let widths = rows.iter().map(|row| text_width(&row.label, SMALL, false));
     let left = MARGIN + widths.fold(0.0, f64::max).min(0.4 * WIDTH) + 10.0;
     let right = WIDTH - MARGIN - 14.0;
@@ -118,7 +112,7 @@ pub(super) fn figure(chart: &TornadoChart, caption: &Caption) -> Result<Figure, 
         }
     }
     scene.line(vec![(x.at(base), top - 4.0), (x.at(base), bottom)], 1.4, INK);
-    let mut notes = chart.notes.clone();
+    let mut notes = chart.words.notes.clone();
     let interval =
         chart.baseline.interval.map_or(String::new(), |i| format!(" [{:.3}, {:.3}]", i.low, i.high));
     notes.push(format!("Vertical line: everything as chosen, {base:.3}{interval}."));
@@ -131,14 +125,8 @@ pub(super) fn figure(chart: &TornadoChart, caption: &Caption) -> Result<Figure, 
     };
     let words: Vec<String> =
         rows.iter().map(|row| format!("{} {}, {}", row.label, text(&row.low), text(&row.high))).collect();
-    let alt = format!("{}; as chosen {base:.3}; {}.", chart.title, words.join("; "));
-    Ok(Figure {
-        name: chart.name.clone(),
-        title: chart.title.clone(),
-        reading: chart.reading.clone(),
-        alt,
-        scene,
-    })
+    let alt = format!("{}; as chosen {base:.3}; {}.", chart.words.title, words.join("; "));
+    Ok(chart.words.figure(alt, scene))
 }
 
 /// The swing that three quarters of the choices stay below.
