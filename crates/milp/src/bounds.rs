@@ -50,10 +50,7 @@ pub struct Relaxation {
 pub struct LowerBounds {
     /// [`capacity_free`], ms: each request at its cheapest.
     pub capacity_free: f64,
-    /// [`lp_relaxation`], ms: requests may be split. At least `capacity_free`, at most the optimum. It is computed from the
-    /// relaxation's prices of cores, memory and idle containers; what the relaxation owes to a limit on a single column (no
-    /// more containers of a function on a node than fit there) is lost, so where nodes hold one or two containers it lies
-    /// below the relaxation.
+    /// [`lp_relaxation`], ms: requests may be split. At least `capacity_free`, at most the optimum.
     pub lp: f64,
 }
 
@@ -328,15 +325,13 @@ impl Layout {
     pub(crate) fn push(&self, batch: &Batch, g: usize, slot: usize, columns: &mut Columns) {
         let group = &batch.groups[g];
         let cost = batch.cost(g, slot);
-        let mut upper = group.members.len() as f64;
+        let upper = group.members.len() as f64;
         if slot == batch.deferral() {
             columns.push(cost, upper, [(g, 1.0)]);
             return;
         }
         let (v, need) = (slot / 2, batch.functions[group.function]);
         let (cores, memory) = (f64::from(need.cores), f64::from(need.memory));
-        let fit = (batch.cores[v] / need.cores).min(batch.memory[v] / need.memory);
-        upper = upper.min(f64::from(fit));
         let idle = if slot.is_multiple_of(2) { self.idle[batch.idle_row(g, v)] } else { 0 };
         let mut entries = vec![(g, 1.0), (self.groups + v, cores), (self.groups + self.nodes + v, memory)];
         if idle > 0 {
