@@ -8,8 +8,9 @@
 //! - A pair that does not fit on the node alone, and under [`Slo::Hard`] a pair that is late.
 //! - A column that costs no less than deferral: deferral takes no room.
 //! - A reuse that is as slow as a new container: the new container takes no idle one.
-//! - New containers on (v, j) where more containers are idle than requests of j can be on v at all; the row of the idle
-//!   containers goes with them.
+//! - New containers on (v, j) where at least as many containers are idle as requests of j can be on v at all.
+//! - Idle containers beyond those that can be used; and their row, where (5), (6) or (7) says as much even if requests
+//!   are split.
 //! - Room that no set of requests can fill: the sides of (6) and (7) are lowered to the largest sum of needs below them.
 //!
 //! Under [`Slo::Hard`] deferral stands for "no place": it costs more than any placement could save, so an optimum that
@@ -46,6 +47,14 @@ pub(crate) struct Need {
     pub(crate) requests: u32,
 }
 
+impl Need {
+    /// The most requests of the function that can be on a node with so much room.
+    fn most(&self, cores: u32, memory: u32) -> u32 {
+        // Needs are at least 1.
+        self.requests.min(cores / self.cores).min(memory / self.memory)
+    }
+}
+
 /// The compact form of a batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Batch {
@@ -58,13 +67,14 @@ pub(crate) struct Batch {
     pub(crate) cores: Vec<u32>,
     /// MB that can be filled, a node.
     pub(crate) memory: Vec<u32>,
-    /// Idle containers of function j on node v, at `j * nodes + v`; [`UNLIMITED`] where the row cannot bind.
+    /// Idle containers of function j on node v that can be used, at `j * nodes + v`; [`UNLIMITED`] where other rows say
+    /// as much.
     pub(crate) idle: Vec<u32>,
     /// Cost of column (g, slot) at `2 * (g * nodes) + slot`; [`NONE`] where there is none.
     costs: Vec<f64>,
 }
 
-/// More idle containers than can be used.
+/// So many idle containers that they need no row.
 pub(crate) const UNLIMITED: u32 = u32::MAX;
 
 /// What makes requests identical, as bits.
@@ -113,11 +123,8 @@ impl Batch {
         let (cores, memory): (Vec<u32>, Vec<u32>) = platform.node_ids().map(free).unzip();
         let mut idle = Vec::with_capacity(functions.len() * nodes);
         for need in &functions {
-            for (v, &idles) in problem.state.idle_row(need.id).iter().enumerate() {
-                // Needs are at least 1.
-                let room = need.requests.min(cores[v] / need.cores).min(memory[v] / need.memory);
-                idle.push(if idles >= room { UNLIMITED } else { idles });
-            }
+            let usable = |(v, &idle): (usize, &u32)| idle.min(need.most(cores[v], memory[v]));
+            idle.extend(problem.state.idle_row(need.id).iter().enumerate().map(usable));
         }
         let hard = problem.objective.slo == Slo::Hard;
         let mut batch = Batch { groups, functions, nodes, hard, cores, memory, idle, costs: Vec::new() };
@@ -126,6 +133,7 @@ impl Batch {
             batch.price_no_place();
         }
         batch.lower_sides();
+        batch.drop_idle_rows();
         batch
     }
 
@@ -145,7 +153,8 @@ impl Batch {
                     Some(cost(problem, request, parts.total())).filter(|&cost| cost < group.defer)
                 };
                 let idle = self.idle[group.function * self.nodes + v];
-                let new = if idle == UNLIMITED { None } else { cost(Container::New) };
+                let most = need.most(self.cores[v], self.memory[v]);
+                let new = if idle == most { None } else { cost(Container::New) };
                 let reuse = if idle == 0 { None } else { cost(Container::Reuse) };
                 let reuse = reuse.filter(|&reuse| new.is_none_or(|new| reuse < new));
                 pair.copy_from_slice(&[reuse.unwrap_or(NONE), new.unwrap_or(NONE)]);
@@ -199,6 +208,21 @@ impl Batch {
             let items = || self.functions.iter().zip(&fitting).filter(|(_, count)| **count > 0);
             self.cores[v] = largest_sum(self.cores[v], items().map(|(need, &count)| (need.cores, count)));
             self.memory[v] = largest_sum(self.memory[v], items().map(|(need, &count)| (need.memory, count)));
+        }
+    }
+
+    /// Takes out the rows of idle containers that other rows imply.
+    fn drop_idle_rows(&mut self) {
+        for (row, idle) in self.idle.iter_mut().enumerate() {
+            let (need, v) = (&self.functions[row / self.nodes], row % self.nodes);
+            let covers = |need: u32, side: u32| u64::from(*idle) * u64::from(need) >= u64::from(side);
+            let implied = covers(1, need.requests)
+                || covers(need.cores, self.cores[v])
+                || covers(need.memory, self.memory[v]);
+            // Of none no request can take one, so there is nothing to limit.
+            if *idle > 0 && implied {
+                *idle = UNLIMITED;
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use scale_model::{BatchProblem, Budget, SolveError};
 
-use crate::ascent::ascend;
+use crate::ascent::{self, ascend};
 use crate::batch::{Batch, UNLIMITED};
 use crate::highs::{HighsOptions, MilpError, ModelStatus};
 use crate::knapsack::Knapsacks;
@@ -50,10 +50,7 @@ pub struct Relaxation {
 pub struct LowerBounds {
     /// [`capacity_free`], ms: each request at its cheapest.
     pub capacity_free: f64,
-    /// [`lp_relaxation`], ms: requests may be split. At least `capacity_free`, at most the optimum. It is computed from the
-    /// relaxation's prices of cores, memory and idle containers; what the relaxation owes to a limit on a single column (no
-    /// more containers of a function on a node than fit there) is lost, so where nodes hold one or two containers it lies
-    /// below the relaxation.
+    /// [`lp_relaxation`], ms: requests may be split. At least `capacity_free`, at most the optimum.
     pub lp: f64,
 }
 
@@ -328,15 +325,13 @@ impl Layout {
     pub(crate) fn push(&self, batch: &Batch, g: usize, slot: usize, columns: &mut Columns) {
         let group = &batch.groups[g];
         let cost = batch.cost(g, slot);
-        let mut upper = group.members.len() as f64;
+        let upper = group.members.len() as f64;
         if slot == batch.deferral() {
             columns.push(cost, upper, [(g, 1.0)]);
             return;
         }
         let (v, need) = (slot / 2, batch.functions[group.function]);
         let (cores, memory) = (f64::from(need.cores), f64::from(need.memory));
-        let fit = (batch.cores[v] / need.cores).min(batch.memory[v] / need.memory);
-        upper = upper.min(f64::from(fit));
         let idle = if slot.is_multiple_of(2) { self.idle[batch.idle_row(g, v)] } else { 0 };
         let mut entries = vec![(g, 1.0), (self.groups + v, cores), (self.groups + self.nodes + v, memory)];
         if idle > 0 {
@@ -377,9 +372,8 @@ const AT_FIRST: usize = 12;
 const IN_MEAN: usize = 3;
 /// Columns of a group that a round adds at most.
 const A_ROUND: usize = 6;
-/// Nodes up to which the LP starts from an ascent. With a thousand nodes the ascent stops a third below the LP (measured), and
-/// the columns that are good at its prices are the wrong ones.
-const MOST_NODES: usize = 500;
+/// Nodes above which the ascent is a long one.
+const MANY_NODES: usize = 500;
 /// The bound is close enough to the LP.
 const CLOSE: f64 = 1e-7;
 
@@ -390,18 +384,13 @@ pub(crate) fn relax(
     known: &[&Vec<Vec<usize>>],
     limits: &Limits<'_>,
 ) -> Result<Relaxed, MilpError> {
-    let ascended = batch.nodes <= MOST_NODES;
-    let (mut prices, mut pricing) = if ascended {
-        ascend(batch, limits)
-    } else {
-        let free = Prices::free(batch);
-        (free.clone(), price(batch, &free))
-    };
+    let pace = if batch.nodes > MANY_NODES { ascent::LONG } else { ascent::SHORT };
+    let (mut prices, mut pricing) = ascend(batch, pace, limits);
     tracing::debug!(bound = pricing.bound, "ascent");
     if batch.groups.is_empty() {
         return Ok(Relaxed { prices, pricing, values: Vec::new() });
     }
-    let near = if ascended { near(batch, &prices, &pricing) } else { f64::INFINITY };
+    let near = near(batch, &prices, &pricing);
     let mut values = Vec::new();
     let layout = Layout::of(batch);
     let mut lp = limits.instance()?;
@@ -429,11 +418,9 @@ pub(crate) fn relax(
         }
     }
     lp.pass(&layout.rows, &columns, false)?;
-    if ascended {
-        let (basic_columns, basic_rows) = basis(batch, &prices, &order.borrow(), layout.rows.lower.len());
-        lp.start_with(&basic_columns, &basic_rows)?;
-        lp.set_text("presolve", c"presolve", c"off")?;
-    }
+    let (basic_columns, basic_rows) = basis(batch, &prices, &order.borrow(), layout.rows.lower.len());
+    lp.start_with(&basic_columns, &basic_rows)?;
+    lp.set_text("presolve", c"presolve", c"off")?;
     let mut first = true;
     loop {
         lp.run()?;
@@ -467,7 +454,6 @@ pub(crate) fn relax(
         lp.add(&columns)?;
         if first {
             // The last basis stays primal feasible.
-            lp.set_text("presolve", c"presolve", c"off")?;
             lp.set_int("simplex_strategy", c"simplex_strategy", 4)?;
             first = false;
         }
