@@ -12,11 +12,12 @@
 //! 1. [`problem`]: what a black box is. [`oracle`]: how objective and residual become one number.
 //! 2. [`midaco`]: the black-box search, generic over [`Problem`]. [`batch`]: a batch as a [`Problem`].
 //! 3. `ranks`: costs in whole numbers and the encoding by rank. `assignment`: the exact value of a move in O(1).
-//!    `start`: greedy and regret. [`hybrid`]: the search on top of them.
+//!    `start`: greedy and regret. `exchange`: chains of moves. [`hybrid`]: the search on top of them.
 
 mod assignment;
 pub mod batch;
 mod draw;
+mod exchange;
 pub mod hybrid;
 pub mod islands;
 pub mod midaco;
