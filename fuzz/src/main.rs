@@ -6,7 +6,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the clock bounds a run; it decides no input")]
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use cap::Cap;
 use clap::Parser;
 use scale_fuzz::mutate::Mutator;
@@ -84,6 +84,7 @@ fn main() -> Result<()> {
     eprintln!("the input under way is in {}", last.display());
     while Instant::now() < end {
         for (reader, state) in readers.iter().zip(&mut states) {
+            ALLOCATOR.set_limit(reader.memory).map_err(|()| anyhow!("{}: memory is held", reader.name))?;
             let start = Instant::now();
             while start.elapsed() < share {
                 let input = state.mutator.next(&reader.corpus);
@@ -111,14 +112,15 @@ fn main() -> Result<()> {
         }
     }
     fs::remove_file(&last).with_context(|| format!("{}", last.display()))?;
-    println!("{:<12} {:>10} {:>9} {:>12}", "reader", "inputs", "a second", "slowest");
+    println!("{:<12} {:>10} {:>9} {:>12} {:>10}", "reader", "inputs", "a second", "slowest", "memory");
     for (reader, state) in readers.iter().zip(&states) {
         let rate = state.inputs as f64 / state.time.as_secs_f64();
         println!(
-            "{:<12} {:>10} {rate:>9.0} {:>9.1} ms",
+            "{:<12} {:>10} {rate:>9.0} {:>9.1} ms < {:>4} MiB",
             reader.name,
             state.inputs,
-            1e3 * state.slowest.as_secs_f64()
+            1e3 * state.slowest.as_secs_f64(),
+            reader.memory >> 20
         );
     }
     let total: u64 = states.iter().map(|state| state.inputs).sum();

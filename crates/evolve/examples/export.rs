@@ -2,7 +2,8 @@
 //! `experiments/peers/` reads it.
 //!
 //! `cargo run --release -p scale-evolve --example export -- DIRECTORY [evaluations] [first batch] [batches]`, by default
-//! 200,000 evaluations on batches 1 to 3 of each kind. One JSON file a batch: tables (costs in ms by request, column, and
+//! 200,000 evaluations on batches 1 to 3 of each kind; with 0 evaluations only the batches themselves. Two files a batch: one
+//! that `scale solve` reads (`.batch`), and a JSON file for others: tables (costs in ms by request, column, and
 //! 0 for an idle container and 1 for a new one), capacities in thousandths of a core and megabytes, points with the
 //! values that they have here, and our answers with their seconds. `best` is the best objective that any run here found,
 //! a long run of `hybrid` included: an upper bound on the optimum.
@@ -31,14 +32,20 @@ fn main() {
         }
     };
     let (evaluations, first, batches) = (next(200_000), next(1), next(3));
-    for requests in [50, 200] {
-        for load in [0.3, 0.7] {
+    let write = |path: String, text: String| {
+        if let Err(error) = std::fs::write(&path, text) {
+            stop(&format!("{path}: {error}"));
+        }
+    };
+    for requests in [50, 200, 1000] {
+        for load in [0.3, 0.7, 0.95] {
             for batch in first..first + batches {
                 let instance = common::planted(batch, requests, load);
-                let text = export(&instance.problem(), evaluations, batch, requests, load);
-                let path = format!("{directory}/{requests:04}-{load:.2}-{batch:03}.json");
-                if let Err(error) = std::fs::write(&path, text) {
-                    stop(&format!("{path}: {error}"));
+                let name = format!("{directory}/{requests:04}-{load:.2}-{batch:03}");
+                write(format!("{name}.batch"), instance.to_json());
+                if evaluations > 0 {
+                    let text = export(&instance.problem(), evaluations, batch, requests, load);
+                    write(format!("{name}.json"), text);
                 }
             }
         }

@@ -229,6 +229,23 @@ impl Assignment {
         change
     }
 
+    /// What changes on the column of request `other` if request k comes from elsewhere and that one goes; nothing if there is
+    /// no room for that.
+    #[inline(always)]
+    pub(crate) fn replace(&self, ranks: &Ranks, k: usize, other: usize) -> Option<i64> {
+        let (need, needed) = (&ranks.requests[k], &ranks.requests[other]);
+        let to = self.place[other];
+        let free = self.rooms[to as usize].free;
+        if need.cores > free.0 + needed.cores || need.memory > free.1 + needed.memory {
+            return None;
+        }
+        if need.row == needed.row {
+            let group = &self.groups[need.row + to as usize];
+            return Some(group.replace(ranks.cost(other, to), ranks.cost(k, to), ranks.late));
+        }
+        Some(self.price(ranks, k, to) - self.saving(ranks, other))
+    }
+
     /// Moves request k to a column.
     #[inline]
     pub(crate) fn shift(&mut self, ranks: &Ranks, k: usize, to: u32) {
@@ -321,7 +338,7 @@ pub(crate) fn placement(problem: &BatchProblem<'_>, place: &[u32]) -> Placement 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::draw::Draw;
     use scale_model::{
@@ -331,7 +348,7 @@ mod tests {
     };
 
     /// A batch of 12 requests on 3 nodes and 2 functions, tight, with idle containers and warm-only requests.
-    fn instance(seed: u64) -> Instance {
+    pub(crate) fn instance(seed: u64) -> Instance {
         let draw = &mut Draw::new(Seed(seed));
         let node = |draw: &mut Draw, index: usize| Node {
             name: format!("node-{index}"),

@@ -6,16 +6,17 @@
 //! | individual | columns with the counts and free capacities that make the exact value of a move O(1) (`assignment`), warm-only requests included |
 //! | trial | one request, or two that meet on a node. The target rank comes from an ant's Gaussian around rank 0 or around an elite's rank, with a deviation that shrinks (3 in 4), or from DE's current-to-pbest/1 in rank space (1 in 4). Half of all trials, and all whose node is full or whose idle containers are taken, send a request that is there elsewhere: back to where the first came from, or to a rank of its own |
 //! | who moves | any request (9 in 16), one that costs more than its first rank by more than the temperature (6 in 16), or one that is late or deferred (1 in 16) |
-//! | selection | annealed: worse by d with probability exp(-d / T), T falling geometrically |
+//! | selection | annealed: worse by d with probability exp(-d / T), T falling geometrically, from a hotter start where there are more evaluations a request |
 //! | capacity | a linear weight on what is missing, 1.03 times while infeasible and 0.98 times while feasible, times a factor for each node that rises by 1.1 while the node is overfull and falls by 0.95 while it is not. Without the second factor loads of 95 % end where they start; with it, within a few per cent |
 //! | population | the individual that moves, and up to four elites that DE and ants look at: both seeds at first, then the best of each phase |
 //! | seeds | what `greedy-latency` and `greedy-regret` decide (`start`) |
 //! | islands | [`ISLANDS`](islands::ISLANDS) from [`LARGE_A_REQUEST`] evaluations a request on, in parallel; at the end of each of [`EPOCHS`] the one with the worst oracle penalty continues from the best placement of all |
+//! | chains | an eighth of the evaluations, if that is enough for two rounds: while there is a chain of moves that makes the best placement of an island better, the best such chain is made (`exchange`) |
 //! | oracle | Omega is the best feasible objective; the penalty ranks islands and is what the trial weights stand in for inside one: a linear weight can be kept up to date by differences, and on the penalty alone the search does not leave its seed |
 //!
 //! # What counts as an evaluation
-//! One trial: the exact value of one candidate that differs from the individual in one or two requests, O(1) work. A
-//! seed counts one for each request that it places. The evaluations of [`Midaco`](crate::Midaco) are O(requests) each,
+//! One trial: the exact value of one candidate that differs from the individual in one or two requests, O(1) work. An arc
+//! of the graph in which chains are found is one too. A seed counts one for each request that it places. The evaluations of [`Midaco`](crate::Midaco) are O(requests) each,
 //! so at the same number of evaluations this preset does far less work.
 //!
 //! # What is promised
@@ -25,6 +26,7 @@
 
 use crate::assignment::{Assignment, placement};
 use crate::draw::Draw;
+use crate::exchange;
 use crate::islands::{self, EPOCHS, LARGE_A_REQUEST, Watch};
 use crate::midaco::Step;
 use crate::oracle::Oracle;
@@ -41,8 +43,10 @@ use scale_model::{
 /// time to find the weights too.
 const ROUND: u64 = 1024;
 const ROUNDS: u64 = 400;
-/// Temperature at the start and at the end, ms.
-const HEAT: [f64; 2] = [20.0, 0.3];
+/// Temperature at the start and at the end, ms. What has more than [`PATIENT`] evaluations a request starts hotter, in
+/// proportion, up to the third: with 40,000 a request and hardly any room left, 20 ms leave requests deferred that 80 do not.
+const HEAT: [f64; 3] = [20.0, 0.3, 120.0];
+const PATIENT: f64 = 10_000.0;
 /// Deviation of an ant in ranks, at the start and at the end.
 const DEVIATION: [f64; 2] = [6.0, 2.0];
 /// Capacity weight at the start: ms for the cores or the memory of a mean request; and its range.
@@ -59,6 +63,8 @@ const NODE_MOST: f64 = 30.0;
 /// ones that could gain, and the others from all.
 const UNHAPPY: u32 = 16;
 const RESTLESS: u32 = 112;
+/// The part of the evaluations that chains get at the end.
+const CHAINS: u64 = 8;
 /// Elites kept.
 const ELITES: usize = 4;
 
@@ -103,6 +109,10 @@ impl Hybrid {
         let [first, second] = seeds;
 
         let islands = islands::count(evaluations, LARGE_A_REQUEST * count);
+        let round = exchange::price(&ranks);
+        // What chains get at the end, if that is enough for two rounds of them.
+        let reserve = (evaluations - seeded) / CHAINS;
+        let annealed = evaluations - seeded - if reserve < 2 * round { 0 } else { reserve };
         let tables = Tables::new();
         let mut search: Vec<Island<'_>> = (0..islands)
             .map(|index| Island {
@@ -115,7 +125,9 @@ impl Hybrid {
                 weight: WEIGHT * ranks.ticks,
                 factors: vec![1.0; ranks.columns],
                 units: ranks.units(),
-                budget: islands::share(evaluations - seeded, islands, index),
+                heat: (HEAT[0] * evaluations as f64 / (PATIENT * count.max(1) as f64))
+                    .clamp(HEAT[0], HEAT[2]),
+                budget: islands::share(annealed, islands, index),
                 spent: 0,
                 trace: Vec::new(),
                 cut: None,
@@ -144,16 +156,38 @@ impl Hybrid {
             }
         }
 
-        let spent = search.iter().map(|island| island.spent).sum();
+        let mut spent: u64 = search.iter().map(|island| island.spent).sum();
         let traces: Vec<&[(u64, i64)]> = search.iter().map(|island| island.trace.as_slice()).collect();
         let steps = islands::join(&traces, spent, |a, b| a < b);
         let steps = steps.into_iter().map(|(at, cost)| (seeded + at, cost));
-        let trace = std::iter::once((seeded, first.cost)).chain(steps);
-        let best = search.iter().map(|island| &island.best).min_by_key(|best| best.0);
-        let found = placement(problem, best.map_or(&first.place, |best| &best.1));
+        let mut trace: Vec<(u64, i64)> = std::iter::once((seeded, first.cost)).chain(steps).collect();
+        // Chains on what each island found, the best one first.
+        search.sort_by_key(|island| island.best.0);
+        let mut best = search.first().map_or((first.cost, first.place.clone()), |island| island.best.clone());
+        for island in &mut search {
+            let mut state = Assignment::of(&ranks, &island.best.1);
+            let mut moving = count > 0 && island.cut.is_none();
+            while moving && seeded + spent + round <= evaluations {
+                island.cut = watch.reason();
+                if island.cut.is_some() {
+                    break;
+                }
+                spent += round;
+                moving = exchange::improve(&mut state, &ranks);
+                if state.cost < best.0 {
+                    best = (state.cost, state.place.clone());
+                    trace.push((seeded + spent, state.cost));
+                }
+            }
+        }
+        oracle.update(value(best.0));
+        let found = placement(problem, &best.1);
         HybridRun {
             placement: judged(problem, std::iter::once(found.decisions).chain(decided)),
-            trace: trace.map(|(evaluations, cost)| Step { evaluations, value: value(cost) }).collect(),
+            trace: trace
+                .into_iter()
+                .map(|(evaluations, cost)| Step { evaluations, value: value(cost) })
+                .collect(),
             evaluations: seeded + spent,
             oracle,
             stop: if count == 0 {
@@ -205,6 +239,8 @@ struct Island<'a> {
     factors: Vec<f64>,
     /// What a mean request is, in (thousandths of a core, MB).
     units: (f64, f64),
+    /// Temperature at the start, ms.
+    heat: f64,
     budget: u64,
     spent: u64,
     trace: Vec<(u64, i64)>,
@@ -267,7 +303,7 @@ impl Island<'_> {
         let ranks = self.ranks;
         let progress = self.spent as f64 / self.budget.max(1) as f64;
         let falling = |[from, to]: [f64; 2]| from * (to / from).powf(progress);
-        let heat = falling(HEAT) * ranks.ticks;
+        let heat = falling([self.heat, HEAT[1]]) * ranks.ticks;
         let deviation = falling(DEVIATION) as f32;
         self.weigh();
         let (unhappy, restless) = self.who_could_gain(heat);
@@ -368,7 +404,7 @@ impl Island<'_> {
             centre + deviation * normal
         };
         // Below rank 0 there is nothing: reflected for ants, and harmless for DE.
-        let rank = (wanted.round().abs() as usize).min(count - 1);
+        let rank = nearest(wanted).min(count - 1);
         match rank == here {
             false => rank,
             true if here == 0 || bits & 16 == 0 => here + 1,
@@ -396,10 +432,17 @@ impl Island<'_> {
     fn refuge(&self, other: usize, to: u32, from: u32, bits: u32, deviation: f32) -> u32 {
         let row = self.ranks.row(other);
         let centre = if bits & 2 == 0 { 0.0 } else { self.ranks.rank(other, to) as f32 };
-        let rank = (centre + deviation * self.tables.normal(bits >> 20)).round().abs() as usize;
+        let rank = nearest(centre + deviation * self.tables.normal(bits >> 20));
         let third = row[rank.min(row.len() - 1)];
         if third == to { from } else { third }
     }
+}
+
+/// The whole number nearest to the magnitude of a rank: `round` is a call into a library on many processors, and a
+/// fourteenth of the time of a trial.
+#[inline(always)]
+fn nearest(rank: f32) -> usize {
+    (rank.abs() + 0.5) as usize
 }
 
 /// Quantiles, so that a trial costs no logarithm.

@@ -7,7 +7,7 @@ use crate::draw::curves::{Chart, Curve, Scale, lines};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use scale_model::Seed;
-use scale_workload::calibrate::{Comparison, Fit, compare, synthetic};
+use scale_workload::calibrate::{Comparison, Drawn, Fit, NEAR, compare, synthetic};
 use scale_workload::collect::{Collector, busiest};
 use scale_workload::counts::MINUTES;
 use scale_workload::describe::{Describer, Description, Histogram};
@@ -510,14 +510,21 @@ fn calibrate(input: &Input, functions: usize, draws: u32, seed: Seed, out: Optio
 
 /// A comparison as a table.
 fn table(name: &str, comparison: &Comparison) -> String {
-    let mut text =
-        format!("\n{name}: real and synthetic, mean +- standard deviation over {} draws\n", comparison.draws);
+    let near = 100.0 * NEAR;
+    let mut text = format!(
+        "\n{name}: real; synthetic, mean +- standard deviation over {} draws; off by; draws that are within {near:.0} %\n",
+        comparison.draws
+    );
     for ((what, real), (_, made)) in comparison.real.named().into_iter().zip(&comparison.synthetic) {
         let _ = match (real, made) {
-            (Some(real), Some([made, spread])) => {
+            (Some(real), Some(Drawn { mean, deviation, near })) => {
                 let change =
-                    if real == 0.0 { "".into() } else { format!("{:+.1} %", 100.0 * (made / real - 1.0)) };
-                writeln!(text, "  {what:<16} {real:>12.4} {made:>12.4} +- {spread:<10.4} {change:>9}")
+                    if real == 0.0 { "".into() } else { format!("{:+.1} %", 100.0 * (mean / real - 1.0)) };
+                let near = 100.0 * near;
+                writeln!(
+                    text,
+                    "  {what:<16} {real:>12.4} {mean:>12.4} +- {deviation:<10.4} {change:>9} {near:>5.0} %"
+                )
             }
             _ => writeln!(
                 text,
@@ -526,6 +533,10 @@ fn table(name: &str, comparison: &Comparison) -> String {
         };
     }
     let _ = writeln!(text, "  KS distance      {:>12.4}", comparison.ks);
+    let _ = writeln!(
+        text,
+        "  One synthetic series is one draw: its numbers scatter around these means as the deviations say."
+    );
     text
 }
 
@@ -573,7 +584,7 @@ fn comparison_figures(
         .into_iter()
         .zip(&comparison.synthetic)
         .filter_map(|((what, real), (_, made))| {
-            Some(format!("{what} {} and {}", short(real?), short((*made)?[0])))
+            Some(format!("{what} {} and {}", short(real?), short((*made)?.mean)))
         })
         .collect();
     let alt = |what: &str| {

@@ -14,7 +14,8 @@ use crate::counts::{MINUTES, NO_DATA};
 use crate::error::{WorkloadError, ranges};
 use crate::input::Table;
 use crate::trace::{
-    Fault, Gap, Mean, Note, Origin, Quantity, Reading, Row, Visit, files_below, is_table, number, stem,
+    Fault, Gap, MAX_DAYS, Mean, Note, Origin, Quantity, Reading, Row, Visit, files_below, is_table, number,
+    stem,
 };
 use crate::wide::Cell;
 use std::collections::BTreeMap;
@@ -84,7 +85,12 @@ impl Day {
         for file in files {
             let stem = stem(&file);
             let number = stem.rsplit('.').find_map(|part| part.strip_prefix('d')?.parse::<u32>().ok());
-            let day = days.entry(number.map_or(0, |number| number.saturating_sub(1)));
+            let number = number.map_or(0, |number| number.saturating_sub(1));
+            if number >= MAX_DAYS {
+                let expected = format!("one of at most {MAX_DAYS}, counted from the trace's first");
+                return Err(WorkloadError::File { file, found: format!("a day {}", number + 1), expected });
+            }
+            let day = days.entry(number);
             let single = file == path;
             let slot = match stem.as_str() {
                 _ if !is_table(&file) && !single => continue,
@@ -286,14 +292,20 @@ impl State {
                 Some(column) => {
                     let found =
                         number(table.fields.get(column)).filter(|day| day.fract() == 0.0 && *day >= 0.0);
-                    let Some(found) = found.filter(|day| *day < 1e6) else {
-                        tally.bad(Fault::BadTime, table.wrong(column, "the number of a day"))?;
+                    let Some(found) = found.filter(|day| *day < f64::from(MAX_DAYS)) else {
+                        let expected = format!("the number of a day, below {MAX_DAYS}");
+                        tally.bad(Fault::BadTime, table.wrong(column, expected))?;
                         continue;
                     };
                     found as u32
                 }
             };
             if !reading.rules.wants(day) {
+                continue;
+            }
+            let nameless = names.parts.last().filter(|&&column| table.fields.get(column).is_empty());
+            if let Some(&column) = nameless {
+                tally.bad(Fault::BadValue, table.wrong(column, "the name of a function"))?;
                 continue;
             }
             let name = names.read(&table);

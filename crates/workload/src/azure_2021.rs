@@ -7,7 +7,10 @@
 
 use crate::error::WorkloadError;
 use crate::input::Table;
-use crate::trace::{Fault, Mean, Note, Origin, Quantity, Reading, Row, Visit, files_below, is_table, number};
+use crate::trace::{
+    Fault, MAX_DAYS, Mean, Note, Origin, Quantity, Reading, Row, Visit, files_below, is_table, number,
+    within_days,
+};
 use std::path::Path;
 
 pub(crate) fn read(
@@ -30,10 +33,15 @@ pub(crate) fn read(
             if !table.right_length() && !tally.repairs(Fault::RowLength, table.wrong_length())? {
                 continue;
             }
-            let Some(end_s) = number(table.fields.get(end)) else {
-                tally.bad(Fault::BadTime, table.wrong(end, "the end of the request, in seconds"))?;
+            let Some(end_s) = number(table.fields.get(end)).filter(|end| within_days(*end)) else {
+                let expected = format!("the end of the request, in seconds, within {MAX_DAYS} days");
+                tally.bad(Fault::BadTime, table.wrong(end, expected))?;
                 continue;
             };
+            if let Some(&column) = [app, func].iter().find(|&&column| table.fields.get(column).is_empty()) {
+                tally.bad(Fault::BadValue, table.wrong(column, "a name"))?;
+                continue;
+            }
             let lasted = match number(table.fields.get(duration)) {
                 None => {
                     let error = table.wrong(duration, "the duration of the request, in seconds");

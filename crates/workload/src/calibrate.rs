@@ -369,14 +369,29 @@ impl SeriesStatistics {
 pub struct Comparison {
     /// The real series.
     pub real: SeriesStatistics,
-    /// Mean and standard deviation of each of [`SeriesStatistics::named`] over the synthetic series.
-    pub synthetic: Vec<(&'static str, Option<[f64; 2]>)>,
+    /// What each of [`SeriesStatistics::named`] is over the synthetic series; none where no series has it.
+    pub synthetic: Vec<(&'static str, Option<Drawn>)>,
     /// Mean over the synthetic series of the largest distance between the distributions of counts of a minute
     /// (Kolmogorov-Smirnov, 0-1).
     pub ks: f64,
     /// How many synthetic series there are.
     pub draws: u32,
 }
+
+/// One number over all synthetic series.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Drawn {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation: how far one series is from the next.
+    pub deviation: f64,
+    /// Share (0-1) of the series that each for itself has a number within [`NEAR`] of the real one. A mean can be close
+    /// where hardly a series is.
+    pub near: f64,
+}
+
+/// How far a synthetic number may be from the real one to be near it, relative to that.
+pub const NEAR: f64 = 0.15;
 
 /// Compares a series with `draws` synthetic ones of its fit, over the same minutes.
 pub fn compare(fit: &Fit, series: &[Option<u32>], draws: u32, seed: Seed) -> Comparison {
@@ -391,15 +406,16 @@ pub fn compare(fit: &Fit, series: &[Option<u32>], draws: u32, seed: Seed) -> Com
         }
         ks += kolmogorov_smirnov(series, &made) / f64::from(draws);
     }
-    let names = real.named().map(|(name, _)| name);
-    let summary = |values: &Vec<f64>| {
+    let summary = |(values, (name, real)): (&Vec<f64>, (&'static str, Option<f64>))| {
         let number = values.len() as f64;
         let mean = values.iter().sum::<f64>() / number;
         let variance =
             values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (number - 1.0).max(1.0);
-        (!values.is_empty()).then(|| [mean, variance.sqrt()])
+        let is_near = |value: &&f64| real.is_some_and(|real| (*value - real).abs() <= NEAR * real.abs());
+        let near = values.iter().filter(is_near).count() as f64 / f64::from(draws);
+        (name, (!values.is_empty()).then(|| Drawn { mean, deviation: variance.sqrt(), near }))
     };
-    Comparison { real, synthetic: names.into_iter().zip(values.iter().map(summary)).collect(), ks, draws }
+    Comparison { real, synthetic: values.iter().zip(real.named()).map(summary).collect(), ks, draws }
 }
 
 /// A synthetic series of the same minutes, without data where the real one has none.
@@ -519,10 +535,11 @@ mod tests {
             let found = compare(&fit, &series, 40, Seed(11));
             println!("{name}: noise {:?}; KS {:.3}", fit.noise, found.ks);
             for ((what, real), (_, made)) in found.real.named().into_iter().zip(&found.synthetic) {
-                let (real, [made, spread]) = (real.expect(what), made.expect(what));
+                let (real, Drawn { mean: made, deviation, near }) = (real.expect(what), made.expect(what));
                 println!(
-                    "  {what:<16} real {real:>10.4}  synthetic {made:>10.4} +- {spread:.4}  {:+.1} %",
-                    100.0 * (made / real - 1.0)
+                    "  {what:<16} real {real:>10.4}  synthetic {made:>10.4} +- {deviation:.4}  {:+.1} %; {:.0} % near",
+                    100.0 * (made / real - 1.0),
+                    100.0 * near
                 );
                 let wanted =
                     ["mean a minute", "CV", "peak to trough", "acf 1 min", "acf 60 min", "acf 1440 min"];

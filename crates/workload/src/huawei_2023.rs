@@ -19,7 +19,7 @@ use crate::error::{WorkloadError, ranges};
 use crate::huawei::{day_files, number_in_name, refuse_other_metrics};
 use crate::input::Table;
 use crate::trace::{
-    Fault, Gap, Mean, Note, Origin, Quantity, Reading, Row, Tally, TraceFunction, Visit, number,
+    Fault, Gap, MAX_DAYS, Mean, Note, Origin, Quantity, Reading, Row, Tally, TraceFunction, Visit, number,
 };
 use crate::wide::{Cell, Names, Wide};
 use std::collections::BTreeMap;
@@ -49,6 +49,11 @@ pub(crate) fn read(
         (None, [only]) => [*only, *only],
         (None, []) => return Err(missing(0)),
     };
+    if last >= MAX_DAYS {
+        let found = format!("a day {last}");
+        let expected = format!("days below {MAX_DAYS}, counted from the trace's first");
+        return Err(WorkloadError::File { file: place, found, expected });
+    }
     let mut state = State { step, ..State::default() };
     for day in first..=last {
         match files.get(&day) {
@@ -309,22 +314,26 @@ impl State {
     ) -> Result<(), WorkloadError> {
         reading.files += 1;
         metrics.align(&wide.functions, &mut reading.tally)?;
+        // A gap at the start of a day holds what the day before ended with.
+        let ended: BTreeMap<usize, u32> =
+            self.columns.iter().copied().zip(self.last.iter().copied()).collect();
         self.columns = wide.functions.iter().map(|name| reading.function(name)).collect();
         self.means.resize(reading.functions.len(), Means::default());
-        self.last = vec![NO_DATA; wide.functions.len()];
+        self.last = self.columns.iter().map(|of| ended.get(of).copied().unwrap_or(NO_DATA)).collect();
         let start = |&function: &usize| {
             let TraceFunction { from_s, until_s, .. } = reading.functions[function];
             Sum { requests: 0, from_s, until_s }
         };
         self.sums = self.columns.iter().map(start).collect();
-        let mut cells = self.last.clone();
+        let mut cells = vec![NO_DATA; self.last.len()];
         let step = self.step;
         let mut next = day.map(|day| u64::from(day) * DAY);
         while let Some((row_day, time)) = wide.next(&mut cells, &mut reading.tally)? {
             let of_day = row_day.filter(|&found| day.is_none_or(|day| found == u64::from(day)));
-            let Some(row_day) = of_day else {
-                let expected =
-                    day.map_or("the number of a day".into(), |day| format!("{day}, the day of the file"));
+            let Some(row_day) = of_day.filter(|&found| found < u64::from(MAX_DAYS)) else {
+                let expected = day.map_or(format!("the number of a day, below {MAX_DAYS}"), |day| {
+                    format!("{day}, the day of the file")
+                });
                 let error = wide.wrong(wide.day, expected);
                 reading.tally.bad(Fault::BadTime, error)?;
                 continue;
@@ -533,7 +542,9 @@ fn read_series(path: &Path, reading: &mut Reading<'_>, visit: &mut Visit<'_>) ->
             };
         let requests = (count != NO_DATA).then_some(u64::from(count));
         let row = Row { function, start_s, span_s: 60.0, requests, duration_ms: None, input_mb: None };
-        reading.visit(row, visit)?;
+        if reading.rules.wants((start_s / 86_400.0) as u32) {
+            reading.visit(row, visit)?;
+        }
         start_s += 60.0;
     }
     Ok(())

@@ -18,7 +18,8 @@ use crate::error::WorkloadError;
 use crate::huawei_2023::read_months;
 use crate::input::Table;
 use crate::trace::{
-    Fault, Mean, Note, Origin, Quantity, Reading, Row, TraceFunction, Visit, files_below, is_table, number,
+    Fault, MAX_DAYS, Mean, Note, Origin, Quantity, Reading, Row, TraceFunction, Visit, files_below, is_table,
+    number, within_days,
 };
 use crate::wide::{Names, Wide};
 use std::path::Path;
@@ -159,8 +160,9 @@ fn requests(
         if !table.right_length() && !tally.repairs(Fault::RowLength, table.wrong_length())? {
             continue;
         }
-        let Some(mut start_s) = number(table.fields.get(time)) else {
-            tally.bad(Fault::BadTime, table.wrong(time, "a time in seconds"))?;
+        let Some(mut start_s) = number(table.fields.get(time)).filter(|time| within_days(*time)) else {
+            let expected = format!("a time in seconds, within {MAX_DAYS} days");
+            tally.bad(Fault::BadTime, table.wrong(time, expected))?;
             continue;
         };
         if start_s < 0.0 {

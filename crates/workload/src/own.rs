@@ -7,9 +7,13 @@
 //! `derived` or `profile` (unknown: the calibrated profile fills it in). What no row of a function covers between its
 //! `from_s` and its `until_s` is 0 requests; without `functions.csv` that is the span of the whole trace.
 
+use crate::counts::MAX_COUNT;
 use crate::error::WorkloadError;
 use crate::input::Table;
-use crate::trace::{Fault, Mean, Note, Origin, Quantity, Reading, Row, Trace, Visit, is_table, number, stem};
+use crate::trace::{
+    Fault, MAX_DAYS, Mean, Note, Origin, Quantity, Reading, Row, Trace, Visit, is_table, number, stem,
+    within_days,
+};
 use crate::wide::whole;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -48,8 +52,10 @@ pub(crate) fn read(
         if !table.right_length() && !tally.repairs(Fault::RowLength, table.wrong_length())? {
             continue;
         }
-        let Some(mut start_s) = number(table.fields.get(start)) else {
-            tally.bad(Fault::BadTime, table.wrong(start, "a time in seconds"))?;
+        let time = number(table.fields.get(start)).filter(|time| within_days(*time));
+        let Some(mut start_s) = time else {
+            let expected = format!("a time in seconds, within {MAX_DAYS} days");
+            tally.bad(Fault::BadTime, table.wrong(start, expected))?;
             continue;
         };
         if start_s < 0.0 {
@@ -61,10 +67,12 @@ pub(crate) fn read(
         let field = |column: Option<usize>| column.map_or(&b""[..], |column| table.fields.get(column));
         let span_s = match field(span) {
             [] => 0.0,
-            text => match number(text).filter(|span| *span >= 0.0) {
+            text => match number(text).filter(|span| *span >= 0.0 && within_days(start_s + span)) {
                 Some(span) => span,
                 None => {
-                    let error = table.wrong(span.unwrap_or(0), "a span in seconds, of at least 0");
+                    let expected =
+                        format!("a span in seconds, of at least 0, that ends within {MAX_DAYS} days");
+                    let error = table.wrong(span.unwrap_or(0), expected);
                     tally.bad(Fault::BadTime, error)?;
                     continue;
                 }
@@ -73,19 +81,26 @@ pub(crate) fn read(
         let requests = match (count, field(count)) {
             (None, _) => Some(1),
             (Some(_), []) => None,
-            (Some(column), text) => match (whole(text), number(text)) {
-                (Some(requests), _) => Some(requests),
-                (None, value) => {
-                    let fault = match value {
-                        Some(value) if value.fract() != 0.0 => Fault::Fraction,
-                        Some(value) if value < 0.0 => Fault::NegativeCount,
-                        _ => Fault::NotANumber,
-                    };
-                    let repair = tally
-                        .repairs(fault, table.wrong(column, "a whole number, or nothing for no data"))?;
-                    (repair && fault == Fault::NegativeCount).then_some(0)
+            (Some(column), text) => {
+                match (whole(text).filter(|count| *count <= u64::from(MAX_COUNT)), number(text)) {
+                    (Some(requests), _) => Some(requests),
+                    (None, value) => {
+                        let fault = match value {
+                            Some(value) if value.fract() != 0.0 => Fault::Fraction,
+                            Some(value) if value < 0.0 => Fault::NegativeCount,
+                            _ => Fault::NotANumber,
+                        };
+                        let repair = tally.repairs(
+                            fault,
+                            table.wrong(
+                                column,
+                                format!("a whole number from 0 to {MAX_COUNT}, or nothing for no data"),
+                            ),
+                        )?;
+                        (repair && fault == Fault::NegativeCount).then_some(0)
+                    }
                 }
-            },
+            }
         };
         if !reading.rules.wants((start_s / 86_400.0) as u32) {
             continue;
@@ -122,6 +137,10 @@ pub(crate) fn read(
             tally.note(Note::ZeroDuration, 1, || format!("{}:{line}", table.lines.path().display()));
         }
         let key = table.fields.text(function);
+        if key.is_empty() {
+            tally.bad(Fault::BadValue, table.wrong(function, "the name of a function"))?;
+            continue;
+        }
         let index = if functions.is_none() {
             let key = key.into_owned();
             reading.function(&key)
@@ -145,24 +164,43 @@ pub(crate) fn read(
     for (index, mean) in means.iter().enumerate() {
         let told = keys.told.get(&index);
         let function = &mut reading.functions[index];
-        if let Some(&Told { window: Some([from, until]), .. }) = told {
-            (function.from_s, function.until_s) = (from, until);
+        if let (Some(&Told { window: Some([from, until]), line, window_column, .. }), Some(file)) =
+            (told, &functions)
+        {
+            // What the rows say is known, whatever the table says: else requests would be lost in silence.
+            let (rows_from, rows_until) = (function.from_s, function.until_s);
+            (function.from_s, function.until_s) = (from.min(rows_from), until.max(rows_until));
+            if rows_from < from || rows_until > until {
+                let error = WorkloadError::Cell {
+                    file: file.clone(),
+                    line,
+                    column: window_column + 1,
+                    field: "from_s, until_s".into(),
+                    value: format!("{from}, {until}"),
+                    expected: format!(
+                        "its rows in {} within, which are from {rows_from} to {rows_until}",
+                        requests_name(&requests_path(path))
+                    ),
+                };
+                reading.tally.bad(Fault::Inconsistent, error)?;
+            }
         } else if first <= last {
             (function.from_s, function.until_s) = (first, last);
         }
+        let function = &mut reading.functions[index];
         if function.get(Quantity::Duration).is_none()
             && let Some(mean) = mean.get()
         {
             function.set(Quantity::Duration, mean, Origin::Measured);
         }
-        if let (Some(&Told { requests: Some(requests), line, .. }), None, Some(file)) =
+        if let (Some(&Told { requests: Some((requests, column)), line, .. }), None, Some(file)) =
             (told, reading.rules.days, &functions)
             && requests != function.requests
         {
             let error = WorkloadError::Cell {
                 file: file.clone(),
                 line,
-                column: 5,
+                column: column + 1,
                 field: "requests".into(),
                 value: requests.to_string(),
                 expected: format!(
@@ -236,8 +274,10 @@ struct Keys {
 /// What it says beside the quantities.
 struct Told {
     window: Option<[f64; 2]>,
-    requests: Option<u64>,
+    /// With the index of its column.
+    requests: Option<(u64, usize)>,
     line: u64,
+    window_column: usize,
 }
 
 impl Keys {
@@ -262,6 +302,10 @@ impl Keys {
                 continue;
             }
             let own = table.fields.text(key).into_owned();
+            if own.is_empty() {
+                reading.tally.bad(Fault::BadValue, table.wrong(key, "the key of a function"))?;
+                continue;
+            }
             let full = name.map(|column| table.fields.text(column).into_owned());
             let full = full.filter(|name| !name.is_empty()).unwrap_or_else(|| own.clone());
             if self.by_key.contains_key(&own) || reading.known(&full).is_some() {
@@ -270,10 +314,28 @@ impl Keys {
             }
             let index = reading.function(&full);
             self.by_key.insert(own, index);
-            let time = |column: Option<usize>| column.and_then(|column| number(table.fields.get(column)));
-            let window = time(from).zip(time(until)).map(|(from, until)| [from, until]);
-            let requests = requests.and_then(|column| whole(table.fields.get(column)));
-            self.told.insert(index, Told { window, requests, line: table.lines.number() });
+            let mut ends = [None; 2];
+            for (slot, column) in ends.iter_mut().zip([from, until]) {
+                let Some(column) = column.filter(|&column| !table.fields.get(column).is_empty()) else {
+                    continue;
+                };
+                *slot = number(table.fields.get(column)).filter(|time| *time >= 0.0 && within_days(*time));
+                if slot.is_none() {
+                    let expected = format!("a time in seconds, within {MAX_DAYS} days, or nothing");
+                    reading.tally.bad(Fault::BadValue, table.wrong(column, expected))?;
+                }
+            }
+            let window = ends[0].zip(ends[1]).map(|(from, until)| [from, until]);
+            let mut sum = None;
+            if let Some(column) = requests.filter(|&column| !table.fields.get(column).is_empty()) {
+                sum = whole(table.fields.get(column)).map(|sum| (sum, column));
+                if sum.is_none() {
+                    let error = table.wrong(column, "a whole number, or nothing");
+                    reading.tally.bad(Fault::BadValue, error)?;
+                }
+            }
+            let (line, window_column) = (table.lines.number(), from.unwrap_or(0));
+            self.told.insert(index, Told { window, requests: sum, line, window_column });
             for &(quantity, column, origin) in &columns {
                 let field = table.fields.get(column);
                 if field.is_empty() {

@@ -256,6 +256,15 @@ impl Quantity {
     }
 }
 
+/// A trace has fewer days than a hundred years have. A time behind them is a fault: it is in milliseconds, or spoiled, and
+/// filling in what lies before it would take as long as it looks.
+pub const MAX_DAYS: u32 = 36_525;
+
+/// Whether a time in seconds lies within [`MAX_DAYS`], the end included.
+pub(crate) fn within_days(time_s: f64) -> bool {
+    time_s <= f64::from(MAX_DAYS) * 86_400.0
+}
+
 /// How a trace is read.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -293,7 +302,9 @@ impl Rules {
     fn validate(&self) -> Result<(), WorkloadError> {
         use crate::error::require;
         if let Some([first, last]) = self.days {
-            require(first <= last, "days", format!("{first}-{last}"), "the first not after the last")?;
+            let sound = first <= last && last < MAX_DAYS;
+            let expected = "the first not after the last, and both below 36525";
+            require(sound, "days", format!("{first}-{last}"), expected)?;
         }
         for (name, value) in [
             ("delay_unit_ms", self.delay_unit_ms),
@@ -361,18 +372,18 @@ faults! {
     RowLength: "a row with fewer or more fields than the header", "row left out", "missing fields are no data, surplus ones left out";
     BadColumn: "a column that names no function, or one that was named before", "column left out", "column left out";
     ShortDay: "a day with fewer columns than it has minutes", "day left out", "the missing minutes are a gap";
-    BadTime: "a day or time that is no number, of another day or off the grid", "row left out", "row left out";
+    BadTime: "a day or time that is no number, of another day, off the grid or behind day 36525 (a hundred years)", "row left out", "row left out";
     DuplicateTime: "a minute that was read before, or is out of order", "row left out", "row left out";
     DuplicateFunction: "a function with a second row of counts for the same day", "later rows left out", "counts added";
-    DuplicateRow: "a second row of durations or memory for the same function, app or request, or of a function's table", "later rows left out", "mean of both, weighted by their counts (durations, memory); later rows left out (others)";
+    DuplicateRow: "a second row of durations or memory for the same function or app, or of a function's table", "later rows left out", "mean of both, weighted by their counts (durations, memory); later rows left out (others)";
     NegativeStart: "a request before the start of the trace", "row left out", "moved to the start";
     EndBeforeStart: "a request that ends before it starts", "row left out", "kept, duration unknown";
     BadDuration: "a duration that is no number", "row left out", "kept, duration unknown";
     ZeroAverage: "an average duration of 0 or less, or no number, with a count above 0", "row left out", "the median, if it is above 0, else row left out";
-    Inconsistent: "percentiles that fall, an average outside minimum and maximum, costs that do not add up to their total", "row left out", "average moved to the nearer end; costs scaled to their total";
+    Inconsistent: "percentiles that fall, an average outside minimum and maximum, costs or requests that do not add up to their total, requests outside of the time that their function is known for", "row left out; the requests are taken as they are", "average moved to the nearer end; costs scaled to their total; the requests are taken as they are";
     BadMemory: "memory of 0 or less, or no number", "row left out", "row left out";
     BadShare: "a usage outside 0 to 1, or no number", "no data", "the nearer end, if it is a number";
-    BadValue: "another value that makes no sense (a limit of 0, a negative size, text)", "no data", "no data";
+    BadValue: "another value that makes no sense (a limit of 0, a negative size, text, a function without a name)", "no data; a row without its function is left out", "no data; a row without its function is left out";
     TooLarge: "a function whose container is larger than every node", "not played", "memory and cores cut to the largest node";
 }
 
@@ -587,10 +598,10 @@ impl Mean {
     }
 }
 
-/// A finite number, with or without spaces around it.
+/// A number below 10^15, with or without spaces around it: sums and products of such numbers stay finite.
 pub(crate) fn number(field: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(field).ok()?.trim();
-    text.parse::<f64>().ok().filter(|number| number.is_finite())
+    text.parse::<f64>().ok().filter(|number| number.abs() < 1e15)
 }
 
 /// The layout of a file or folder.

@@ -4,9 +4,10 @@
 
 use peak_alloc::PeakAlloc;
 use scale_workload::describe::Describer;
+use scale_workload::input::MAX_LINE;
 use scale_workload::own::Writer;
 use scale_workload::trace::{Visit, read};
-use scale_workload::{Format, Rules};
+use scale_workload::{Format, Gap, OnBad, Rules};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -99,4 +100,31 @@ fn ten_times_the_length_takes_the_same_memory() {
             assert!(ten < 4 << 20, "{name}: {ten} bytes");
         }
     }
+    the_longest_line_takes_fifty_times_its_length_at_most();
+}
+
+/// A header and a row of nothing but commas are refused, or left out, within the bound that `input` states.
+fn the_longest_line_takes_fifty_times_its_length_at_most() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let commas = ",".repeat(MAX_LINE - 100);
+    for head in
+        ["start_s,function", "app,func,end_timestamp,duration", "day,time,0", "HashFunction,1", "funcID"]
+    {
+        let path = folder.path().join("t.csv");
+        fs::write(&path, format!("{head}{commas}\n0,0,0{commas}\n")).expect("a file");
+        for on_bad in [OnBad::Error, OnBad::Skip] {
+            let rules = Rules { on_bad, gap: Gap::Zero, ..Rules::default() };
+            let used = most(|| drop(read(&path, Format::Auto, &rules, &mut |_| Ok(()))));
+            println!("{head}, {on_bad:?}: {} MiB", used >> 20);
+            assert!(used < 50 * MAX_LINE, "{head}, {on_bad:?}: {} MiB", used >> 20);
+        }
+    }
+    fs::write(folder.path().join("t.csv"), ",".repeat(10 * MAX_LINE)).expect("a file");
+    let message = read(&folder.path().join("t.csv"), Format::Auto, &Rules::default(), &mut |_| Ok(()))
+        .expect_err("a line that is too long")
+        .to_string();
+    assert!(
+        message.ends_with("a line 1 of more than 4194304 bytes: expected a text with line ends"),
+        "{message}"
+    );
 }

@@ -458,6 +458,10 @@ fn an_end_before_the_start_names_its_line() {
         ":3:3: duration_ms: \"-1\": expected a duration in ms, of at least 0, or nothing",
         [1, 2],
     );
+    // An end of 0 is not "unknown": the request would have started before the trace.
+    let zero = [("t.csv", "app,func,end_timestamp,duration\na,f,10,4\na,f,0,3\n".to_string())];
+    let place = ":3:3: end_timestamp: \"0\": expected an end not before the duration, so that the request starts at 0 or later";
+    check(&zero, Format::Azure2021, Fault::NegativeStart, place, [1, 2]);
     let no_number = [("t.csv", "app,func,end_timestamp,duration\na,f,10,4\na,f,11,NaN\n".to_string())];
     let place = ":3:4: duration: \"NaN\": expected the duration of the request, in seconds";
     check(&no_number, Format::Azure2021, Fault::BadDuration, place, [1, 2]);
@@ -1045,8 +1049,110 @@ fn the_sum_in_the_functions_table_is_checked() {
         ("requests.csv", "start_s,function\n5,f\n6,f\n".to_string()),
         ("functions.csv", "function,requests\nf,3\n".to_string()),
     ];
-    let place = "functions.csv:2:5: requests: \"3\": expected 2, the sum of its rows in requests.csv";
+    let place = "functions.csv:2:2: requests: \"3\": expected 2, the sum of its rows in requests.csv";
     check(&files, Format::Scale, Fault::Inconsistent, place, [2, 2]);
+}
+
+/// What would lose requests, or make a reader or a player run for ever: each is a fault with its place.
+#[test]
+fn times_that_no_trace_has_and_rows_that_nobody_knows_are_faults() {
+    let own = |rows: &str, functions: &str| {
+        let mut files = vec![("requests.csv", format!("start_s,span_s,function,requests\n5,0,f,1\n{rows}"))];
+        if !functions.is_empty() {
+            files.push(("functions.csv", format!("function,from_s,until_s,requests\n{functions}")));
+        }
+        files
+    };
+    let check = |files: Files<'_>, format, fault, place: &str, [skip, repair]: [u64; 2]| {
+        check(files, format, fault, place, [skip, repair]);
+    };
+    // Seconds since 1970 are a time, milliseconds are none.
+    assert_eq!(good(&own("1700000000,60,f,2\n", ""), Format::Scale, &Rules::default()).0.requests, 3);
+    let late = "start_s: \"1700000000000\": expected a time in seconds, within 36525 days";
+    check(
+        &own("1700000000000,60,f,2\n", ""),
+        Format::Scale,
+        Fault::BadTime,
+        &format!(":3:1: {late}"),
+        [1, 1],
+    );
+    let span =
+        ":3:2: span_s: \"1e14\": expected a span in seconds, of at least 0, that ends within 36525 days";
+    check(&own("60,1e14,f,2\n", ""), Format::Scale, Fault::BadTime, span, [1, 1]);
+    let count = ":3:4: requests: \"4294967295\": expected a whole number from 0 to 4294967294, or nothing for no data";
+    check(&own("60,60,f,4294967295\n", ""), Format::Scale, Fault::NotANumber, count, [1, 1]);
+    let name = ":3:3: function: \"\": expected the name of a function";
+    check(&own("60,60,,2\n", ""), Format::Scale, Fault::BadValue, name, [1, 1]);
+    // Requests that the table of functions puts where the function is not known are taken, and said.
+    let window = "functions.csv:2:2: from_s, until_s: \"10, 50\": expected its rows in requests.csv within, which are from 5 to 5";
+    check(&own("", "f,10,50,\n"), Format::Scale, Fault::Inconsistent, window, [1, 1]);
+    let lenient = Rules { on_bad: OnBad::Skip, ..Rules::default() };
+    let (trace, _) = good(&own("", "f,10,50,\n"), Format::Scale, &lenient);
+    assert_eq!((trace.functions[0].from_s, trace.functions[0].until_s), (5.0, 50.0));
+    let end =
+        "functions.csv:2:3: until_s: \"soon\": expected a time in seconds, within 36525 days, or nothing";
+    check(&own("", "f,0,soon,\n"), Format::Scale, Fault::BadValue, end, [1, 1]);
+    let sum = "functions.csv:2:4: requests: \"1.5\": expected a whole number, or nothing";
+    check(&own("", "f,0,50,1.5\n"), Format::Scale, Fault::BadValue, sum, [1, 1]);
+    let key = "functions.csv:3:1: function: \"\": expected the key of a function";
+    check(&own("", "f,0,50,1\n,0,50,1\n"), Format::Scale, Fault::BadValue, key, [1, 1]);
+
+    let azure = |row: &str| [("t.csv", format!("app,func,end_timestamp,duration\na,f,10,4\n{row}\n"))];
+    let end = ":3:3: end_timestamp: \"1700000000000\": expected the end of the request, in seconds, within 36525 days";
+    check(&azure("a,f,1700000000000,1"), Format::Azure2021, Fault::BadTime, end, [1, 1]);
+    check(&azure("a,,11,1"), Format::Azure2021, Fault::BadValue, ":3:2: func: \"\": expected a name", [1, 1]);
+    let endless = ":3:4: duration: \"1e308\": expected the duration of the request, in seconds";
+    check(&azure("a,f,11,1e308"), Format::Azure2021, Fault::BadDuration, endless, [1, 2]);
+    let nameless = [("invocations.csv", invocations(&[("o,a,f,http", "1"), ("o,a,,http", "2")]))];
+    let place = ":3:3: HashFunction: \"\": expected the name of a function";
+    check(&nameless, Format::Azure2019, Fault::BadValue, place, [1440, 1440]);
+    let request = [("r.csv", format!("{REQUESTS_2025}{}{}", request("5", "1"), request("1e13", "1")))];
+    let time = ":3:1: time_worker: \"1e13\": expected a time in seconds, within 36525 days";
+    check(&request, Format::Huawei2025, Fault::BadTime, time, [1, 1]);
+    // The day times its seconds would not fit a number of 64 bits.
+    let months = edit(day(0, "1---2---pool22-300-128", |_| "1".into()), 3, "999999999999999,60,1");
+    let place = ":3:1: day: \"999999999999999\": expected the number of a day, below 36525";
+    check(&[("m.csv", months)], Format::Huawei2025, Fault::BadTime, place, [1439, 1439]);
+
+    // Days in the names of files, and those that are asked for.
+    let days = ["requests_minute/day_000.csv", "requests_minute/day_20190715.csv"]
+        .map(|name| (name, day(0, "4", |_| "1".into())));
+    assert!(
+        refused(&days, Format::Huawei2023)
+            .ends_with("a day 20190715: expected days below 36525, counted from the trace's first")
+    );
+    let days = [("invocations.d20190715.csv", invocations(&[("o,a,f,http", "1")]))];
+    assert!(
+        refused(&days, Format::Azure2019)
+            .ends_with("a day 20190715: expected one of at most 36525, counted from the trace's first")
+    );
+    let all = Rules { days: Some([0, u32::MAX]), ..Rules::default() };
+    let message = load(&own("", ""), Format::Scale, &all).expect_err("too many days").to_string();
+    assert_eq!(message, "days: 0-4294967295: expected the first not after the last, and both below 36525");
+}
+
+/// What a day ended with is held over the gap that the next one starts with; the days that are read are those that were
+/// asked for, of a bare series too.
+#[test]
+fn a_gap_at_midnight_holds_the_day_before() {
+    let late: String = day(1, "4", |_| "2".into())
+        .lines()
+        .enumerate()
+        .filter(|(line, _)| !(1..=3).contains(line))
+        .map(|(_, text)| text.to_string() + "\n")
+        .collect();
+    let files =
+        [("requests_minute/day_000.csv", day(0, "4", |_| "7".into())), ("requests_minute/day_001.csv", late)];
+    for (gap, requests) in [(Gap::Zero, 0), (Gap::Hold, 21)] {
+        let (trace, _) = good(&files, Format::Huawei2023, &Rules { gap, ..Rules::default() });
+        assert_eq!(trace.requests, 1440 * 7 + 1437 * 2 + requests, "{gap:?}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("series.csv");
+    fs::write(&path, "10\n".to_string() + &"3\n".repeat(2000)).expect("a file");
+    let second = Rules { days: Some([1, 1]), ..Rules::default() };
+    let trace = read(&path, Format::Auto, &second, &mut |_| Ok(())).expect("a series");
+    assert_eq!((trace.requests, trace.functions[0].from_s), (560 * 3, 86_400.0));
 }
 
 /// The table in the documentation is the one that the program follows.
