@@ -21,8 +21,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-const FORMAT: &str = "scale-agent-1";
-const SCALE: &str = "scale-scorer-1";
+const FORMAT: &str = "scale-agent-2";
+const SCALE: &str = "scale-scorer-2";
 /// Key of the JSON text in the header's metadata.
 const KEY: &str = "scale";
 
