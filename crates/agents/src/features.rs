@@ -14,7 +14,9 @@
 //! in a busy one.
 //!
 //! # Scale
-//! Times are divided by 100 ms, counts are taken relative to capacity or in logarithms: no feature depends on the number
+//! What is the same for all options of a decision would cancel out of a linear scorer, so it comes as a product with what
+//! differs: how popular the function is counts where a container would be started, how full the cluster is counts by the
+//! core-time that an option holds beyond the computation itself. Times are divided by 100 ms, counts are taken relative to capacity or in logarithms: no feature depends on the number
 //! of nodes or functions, which is why weights trained on one network serve another.
 
 use scale_model::{
@@ -35,10 +37,10 @@ pub const MEMORY: f32 = 20_000.0;
 /// T_comm of one megabyte at which a node counts half as near as the source, in ms.
 pub const NEAR_MS: f32 = 20.0;
 /// Version of the features: weights of another version are refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Names of the features.
-pub const NAMES: [&str; 24] = [
+pub const NAMES: [&str; 25] = [
     "cold",
     "comm",
     "late",
@@ -58,6 +60,7 @@ pub const NAMES: [&str; 24] = [
     "popularity",
     "pressure",
     "cluster-load",
+    "overload",
     "cold-demand",
     "batch-cores",
     "batch-function",
@@ -235,6 +238,8 @@ impl Features {
         let containers = log1p(rows_of.map(|row| row.iter().sum::<u32>()).iter().sum::<u32>() as f32) / 6.0;
         let popularity = log1p(self.popularity[request.function.index()] * known) / 10.0;
         let cluster_load = self.used_cores / self.total_cores;
+        let overload = ((cluster_load - 0.7) / 0.3).max(0.0);
+        let cores = function.cores.as_f64() as f32;
         for row in rows.iter_mut() {
             row[*len..].fill(0.0);
         }
@@ -271,7 +276,7 @@ impl Features {
             put(comm.min(5.0));
             put(f32::from(slack < 0.0));
             put(slack.clamp(-2.0, 2.0));
-            put(f32::from(hopeless));
+            put(if hopeless { costs[option].min(3.0) } else { 0.0 });
             put((costs[option] - best).min(3.0));
             put(load);
             put((load - 0.8).max(0.0) * 5.0);
@@ -282,10 +287,11 @@ impl Features {
             put((state.busy(request.function, node) as f32).min(8.0) / 8.0);
             put(f32::from(v == source));
             put(log1p(demand) / 8.0);
-            put(containers);
-            put(popularity);
+            put(if new { containers } else { 0.0 });
+            put(if new { popularity } else { 0.0 });
             put((pressure.max(1e-3).ln() / 2.0).clamp(-2.0, 2.0));
-            put(cluster_load);
+            put(cores * costs[option].min(10.0) * cluster_load);
+            put(cores * costs[option].min(10.0) * overload);
             put(cold * log1p(demand) / 8.0);
             put((self.batch.cores[v] / left.max(1.0)).min(2.0));
             put((f32::from(self.batch.requests[pairs + v]) - idle).clamp(-4.0, 4.0) / 4.0);

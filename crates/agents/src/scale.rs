@@ -5,7 +5,8 @@
 //! policy [`gradient`](mod@crate::gradient). Weights, features, days and step sizes are the same for all three.
 //!
 //! Which scorer is best is decided on days that the training does not see: every `check_every` generations the present
-//! weights are played on the validation days, and the best so far are kept.
+//! weights are played on the validation days, and the best so far are kept. Greedy, with which a training begins, is one of
+//! them: a training that finds nothing better ends where it began.
 
 use crate::adam::{Adam, Rates};
 use crate::draw::Draw;
@@ -160,6 +161,8 @@ pub struct Learner {
     pub best: Scorer,
     /// Adam's moments.
     pub adam: Adam,
+    /// What greedy, the scorer before the first generation, reaches on the validation days.
+    pub greedy: Option<Validation>,
     /// One entry a generation.
     pub curve: Vec<Progress>,
     /// The random stream.
@@ -230,6 +233,7 @@ impl Learner {
             best: scorer.clone(),
             scorer,
             adam,
+            greedy: None,
             curve: Vec::new(),
             draw,
         })
@@ -250,6 +254,9 @@ impl Learner {
         if training.is_empty() || validation.is_empty() {
             return Err(LearnError::NothingToDecide { days: 0 });
         }
+        if self.greedy.is_none() {
+            self.greedy = Some(self.validate(validation)?);
+        }
         while (self.curve.len() as u64) < self.config.generations {
             self.generation(training, validation, teacher)?;
             progress(self);
@@ -269,30 +276,30 @@ impl Learner {
             Method::Gradient(settings) => gradient::step(self, &settings, training)?,
         };
         let decisions = decisions + self.curve.last().map_or(0, |last| last.decisions);
-        let Learner { config, scorer, .. } = self;
-        let norm = scorer.weights.iter().map(|&weight| f64::from(weight).powi(2)).sum::<f64>().sqrt();
+        let norm = self.scorer.weights.iter().map(|&weight| f64::from(weight).powi(2)).sum::<f64>().sqrt();
         if !norm.is_finite() {
             return Err(LearnError::NotFinite { what: "a weight", steps: decisions });
         }
 
         let generation = self.curve.len() as u64 + 1;
+        let Learner { config, .. } = self;
         let look = generation.is_multiple_of(config.check_every) || generation == config.generations;
-        let reached = match look {
-            true => {
-                let summaries: Result<Vec<Summary>, SimError> =
-                    validation.par_iter().map(|day| play(scorer, day)).collect();
-                Some(cost(&summaries?, config.slo_penalty_ms))
-            }
-            false => None,
-        };
+        let reached = if look { Some(self.validate(validation)?) } else { None };
         if let Some(reached) = reached {
-            let least = self.curve.iter().filter_map(|entry| entry.validation).map(|entry| entry.cost_ms);
-            if least.fold(f64::INFINITY, f64::min) > reached.cost_ms {
-                self.best = scorer.clone();
+            let earlier = self.curve.iter().filter_map(|entry| entry.validation).chain(self.greedy);
+            if earlier.map(|entry| entry.cost_ms).fold(f64::INFINITY, f64::min) > reached.cost_ms {
+                self.best = self.scorer.clone();
             }
         }
         self.curve.push(Progress { generation, decisions, cost_ms, loss, norm, validation: reached });
         Ok(())
+    }
+
+    /// What the present weights reach.
+    fn validate(&self, validation: &[Day]) -> Result<Validation, SimError> {
+        let summaries: Result<Vec<Summary>, SimError> =
+            validation.par_iter().map(|day| play(&self.scorer, day)).collect();
+        Ok(cost(&summaries?, self.config.slo_penalty_ms))
     }
 
     /// How far the training is, from 0 to 1.
