@@ -1,4 +1,5 @@
-//! How long a trained agent takes for one decision, features and masks included: 125 nodes, one thread, no allocation.
+//! How long a trained agent takes for one decision, features and masks included: 125 nodes, one thread, no allocation;
+//! Scale on 1,464 nodes too.
 //!
 //! `cargo bench -p scale-agents`. `observe` and `mask` are its parts; `forward` the network alone.
 
@@ -39,18 +40,6 @@ fn decide(c: &mut Criterion) {
     let mut out = vec![0.0; width];
     c.bench_function("observe", |b| b.iter(|| observe::observe(&problem, state, next, black_box(&mut out))));
     let function = problem.requests[next].function;
-    // A whole batch, as Scale takes stock of it at its first request.
-    let mut scale = Scale::new(Scorer { hidden: 0, weights: vec![0.01; Scorer::len_of(0)] });
-    let mut group = c.benchmark_group("batch");
-    group.throughput(Throughput::Elements(problem.requests.len() as u64));
-    group.bench_function("scale", |b| {
-        b.iter(|| {
-            for next in 0..problem.requests.len() {
-                black_box(scale.decide(&problem, state, next));
-            }
-        })
-    });
-    group.finish();
     c.bench_function("mask", |b| b.iter(|| mask.look(problem.platform, state, black_box(function))));
     let mut scratch = vec![0.0; ppo.mlp.scratch()];
     c.bench_function("forward", |b| {
@@ -58,5 +47,34 @@ fn decide(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, decide);
+/// Whole batches, as Scale takes stock of one at its first request, on the paper's network and on a metropolis: time a
+/// decision.
+fn batch(c: &mut Criterion) {
+    let mut group = c.benchmark_group("batch");
+    for nodes in [NODES, 1464] {
+        let days = [day(1, nodes, 2000)];
+        let mut env = SimEnv::new(&days, 0, 0, Reward::PAPER).expect("it plays");
+        let mut mask = Mask::closed(nodes);
+        for step in 0..1000 {
+            env.mask(&mut mask);
+            let mut all =
+                (0..2 * nodes).map(|flat| Action::of_flat((flat + step) % (2 * nodes), nodes)).rev();
+            env.step(all.find(|&action| mask.open().allows(action)).expect("one is valid")).expect("it is");
+        }
+        let simulation = env.simulation();
+        let (problem, state) = (simulation.problem(), simulation.state());
+        let mut scale = Scale::new(Scorer { hidden: 0, weights: vec![0.01; Scorer::len_of(0)] });
+        group.throughput(Throughput::Elements(problem.requests.len() as u64));
+        group.bench_function(format!("scale/{nodes}"), |b| {
+            b.iter(|| {
+                for next in 0..problem.requests.len() {
+                    black_box(scale.decide(&problem, state, next));
+                }
+            })
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decide, batch);
 criterion_main!(benches);

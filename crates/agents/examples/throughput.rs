@@ -71,7 +71,7 @@ impl Env for Table {
         self.at = (self.at + 1) % STATES;
         self.steps += 1;
         let end = self.steps.is_multiple_of(EPISODE).then_some(End::Terminated);
-        Ok(Step { reward, end, late: false })
+        Ok(Step { reward, end, latency_ms: 0.0, late: false })
     }
 }
 

@@ -21,8 +21,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-const FORMAT: &str = "scale-agent-1";
-const SCALE: &str = "scale-scorer-1";
+const FORMAT: &str = "scale-agent-2";
+const SCALE: &str = "scale-scorer-2";
 /// Key of the JSON text in the header's metadata.
 const KEY: &str = "scale";
 
@@ -67,6 +67,7 @@ struct ScaleMeta {
     /// Words drawn from the stream.
     stream: u64,
     config: scale::ScaleConfig,
+    greedy: Option<scale::Validation>,
     curve: Vec<scale::Progress>,
 }
 
@@ -86,6 +87,7 @@ impl scale::Learner {
             optimiser_steps: self.adam.steps,
             stream: self.draw.position(),
             config: self.config.clone(),
+            greedy: self.greedy,
             curve: self.curve.clone(),
         };
         let shape = vec![self.scorer.weights.len()];
@@ -103,7 +105,7 @@ impl scale::Learner {
     /// features, or does not fit together.
     pub fn load(path: &Path) -> Result<scale::Learner, LearnError> {
         let file = Opened::read(path)?;
-        let ScaleMeta { seed, optimiser_steps, stream, config, curve, .. } =
+        let ScaleMeta { seed, optimiser_steps, stream, config, greedy, curve, .. } =
             file.meta(SCALE, features::VERSION)?;
         let mut learner = scale::Learner::new(&config, seed)?;
         let length = learner.scorer.weights.len();
@@ -111,7 +113,7 @@ impl scale::Learner {
         learner.scorer.weights = file.tensor("scorer", &[length])?;
         learner.adam = file.adam(length, optimiser_steps)?;
         learner.draw = Draw::resume(seed.derive("scale", 0), stream);
-        learner.curve = curve;
+        (learner.greedy, learner.curve) = (greedy, curve);
         Ok(learner)
     }
 }

@@ -8,6 +8,7 @@ use crate::error::{LearnError, require};
 use crate::observe::{self, Action, Mask, Reward};
 use scale_model::{Decision, Platform, Workload};
 use scale_sim::{SimConfig, Simulation};
+use serde::{Deserialize, Serialize};
 
 /// What a learner plays.
 pub trait Env {
@@ -44,7 +45,9 @@ pub struct Step {
     pub reward: f64,
     /// Whether the episode ends with it, and how.
     pub end: Option<End>,
-    /// Whether the request that was decided will miss its SLO.
+    /// Latency of the request that was decided, in ms; 0 where there are no requests.
+    pub latency_ms: f64,
+    /// Whether it will miss its SLO.
     pub late: bool,
 }
 
@@ -55,6 +58,92 @@ pub enum End {
     Terminated,
     /// It was cut off: the return goes on with the value of the state reached.
     Truncated,
+}
+
+/// What the decisions since the last report were like.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// Episodes that ended.
+    pub episodes: u64,
+    /// Their mean undiscounted return; `None` if there were none.
+    pub episode_return: Option<f64>,
+    /// Mean reward of a decision.
+    pub reward: f64,
+    /// Mean latency, ms.
+    pub latency_ms: f64,
+    /// Share of the decisions that miss the SLO.
+    pub late_rate: f64,
+}
+
+/// Sums since the last report.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tally {
+    decisions: u64,
+    episodes: u64,
+    episode_returns: f64,
+    rewards: f64,
+    latency_ms: f64,
+    late: u64,
+    /// Returns of the unfinished episodes, one for each environment.
+    returns: Vec<f64>,
+}
+
+impl Tally {
+    /// The environments begin anew: nothing is unfinished.
+    pub(crate) fn restart(&mut self, envs: usize) {
+        self.returns = vec![0.0; envs];
+    }
+
+    pub(crate) fn envs(&self) -> usize {
+        self.returns.len()
+    }
+
+    pub(crate) fn count(&mut self, env: usize, step: &Step) {
+        self.decisions += 1;
+        self.rewards += step.reward;
+        self.latency_ms += step.latency_ms;
+        self.late += u64::from(step.late);
+        self.returns[env] += step.reward;
+        if step.end.is_some() {
+            self.episodes += 1;
+            self.episode_returns += std::mem::take(&mut self.returns[env]);
+        }
+    }
+
+    /// The means, and all but the unfinished episodes from the beginning.
+    pub(crate) fn report(&mut self) -> Report {
+        let returns = self.returns.clone();
+        let sums = std::mem::replace(self, Tally { returns, ..Tally::default() });
+        let count = sums.decisions.max(1) as f64;
+        Report {
+            episodes: sums.episodes,
+            episode_return: (sums.episodes > 0).then(|| sums.episode_returns / sums.episodes as f64),
+            reward: sums.rewards / count,
+            latency_ms: sums.latency_ms / count,
+            late_rate: sums.late as f64 / count,
+        }
+    }
+}
+
+/// Width and nodes that all environments share.
+pub(crate) fn shape<E: Env>(envs: &[E]) -> Result<(usize, usize), LearnError> {
+    let first =
+        envs.first().ok_or(LearnError::Shape { index: 0, what: "environments", found: 0, expected: 1 })?;
+    let expected = (first.width(), first.nodes());
+    for (index, env) in envs.iter().enumerate() {
+        fits(index, env, expected)?;
+    }
+    Ok(expected)
+}
+
+pub(crate) fn fits<E: Env>(index: usize, env: &E, expected: (usize, usize)) -> Result<(), LearnError> {
+    let pairs = [("numbers in an observation", env.width(), expected.0), ("nodes", env.nodes(), expected.1)];
+    match pairs.into_iter().find(|(_, found, expected)| found != expected) {
+        Some((what, found, expected)) => Err(LearnError::Shape { index, what, found, expected }),
+        None => Ok(()),
+    }
 }
 
 /// A training day.
@@ -209,6 +298,7 @@ impl Env for SimEnv<'_> {
             false => Some(End::Terminated),
             true => (self.episode > 0 && self.steps >= self.episode).then_some(End::Truncated),
         };
-        Ok(Step { reward: self.reward.of(&outcome.latency), end, late: outcome.late() })
+        let reward = self.reward.of(&outcome.latency);
+        Ok(Step { reward, end, latency_ms: outcome.latency.total().0, late: outcome.late() })
     }
 }

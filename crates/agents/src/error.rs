@@ -1,5 +1,6 @@
 //! What can go wrong when an agent is trained, saved, loaded or put to work.
 
+use scale_model::SolveError;
 use scale_sim::SimError;
 use thiserror::Error;
 
@@ -37,6 +38,9 @@ pub enum LearnError {
     /// The simulator refused.
     #[error(transparent)]
     Simulation(#[from] SimError),
+    /// The solver that is imitated has no placement.
+    #[error("the teacher: {0}")]
+    Teacher(#[from] SolveError),
     /// An environment asks for a decision where no action is valid.
     #[error("environment {index}, after {steps} steps: no action is valid")]
     Closed {

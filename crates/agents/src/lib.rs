@@ -8,7 +8,9 @@
 //! 1. [`observe`]: what an agent sees (9), may do and gets (10). [`env`](mod@env): the simulator with `reset` and `step`.
 //! 2. [`hierarchy`]: the masked distribution over (node, container).
 //! 3. [`ppo`]: Algorithm 1. [`dqn`]: m-DQN. [`agent`]: a trained network at work.
-//! 4. Beyond the paper: [`scale`], a scheduler with foresight; what it looks at ([`features`]) and its [`scorer`].
+//! 4. Beyond the paper: [`scale`], a scheduler with foresight; what it looks at ([`features`]) and its [`scorer`]. It is
+//!    trained by [`evolution`] strategies; [`imitation`] and policy [`gradient`] are there to compare with.
+//!    [`lookahead`] is no scheduler but a yardstick: it knows the arrivals to come.
 //! 5. Underneath: [`net`], [`adam`], [`math`], [`draw`], [`error`].
 
 pub mod adam;
@@ -18,8 +20,12 @@ pub mod dqn;
 pub mod draw;
 pub mod env;
 pub mod error;
+pub mod evolution;
 pub mod features;
+pub mod gradient;
 pub mod hierarchy;
+pub mod imitation;
+pub mod lookahead;
 pub mod math;
 pub mod net;
 pub mod observe;
@@ -28,6 +34,6 @@ pub mod scale;
 pub mod scorer;
 
 pub use agent::{Agent, Head, Network};
-pub use env::{Day, End, Env, SimEnv, Step};
+pub use env::{Day, End, Env, Report, SimEnv, Step};
 pub use error::LearnError;
 pub use observe::{Action, LAYOUT, Mask, Open, Reward};

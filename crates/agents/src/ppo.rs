@@ -21,7 +21,7 @@
 use crate::adam::{Adam, Rates, clip_norm};
 use crate::agent::{Head, Network};
 use crate::draw::Draw;
-use crate::env::{End, Env};
+use crate::env::{End, Env, Report, Tally, fits, shape};
 use crate::error::{LearnError, require};
 use crate::hierarchy::Row;
 use crate::math::all_finite;
@@ -148,14 +148,8 @@ pub struct Progress {
     pub iteration: u64,
     /// Decisions so far.
     pub steps: u64,
-    /// Episodes that ended in this rollout.
-    pub episodes: u64,
-    /// Their mean undiscounted return; `None` if there were none.
-    pub episode_return: Option<f64>,
-    /// Mean reward of a decision.
-    pub reward: f64,
-    /// Share of the decisions that miss the SLO.
-    pub late_rate: f64,
+    /// What the rollout was like.
+    pub play: Report,
     /// Mean entropy of the policy over the update, nats.
     pub entropy: f64,
     /// How far the policy moved: mean of (ratio - 1) - log ratio over the last epoch, nats.
@@ -196,31 +190,11 @@ pub struct Learner {
     pub(crate) nodes: usize,
     pub(crate) actions: Draw,
     pub(crate) order: Draw,
-    /// Returns of the unfinished episodes, one for each environment.
-    pub(crate) returns: Vec<f64>,
+    tally: Tally,
     /// Whether the environments still stand where the last rollout stopped.
     pub(crate) running: bool,
     rollout: Rollout,
     update: Update,
-}
-
-/// Width and nodes that all environments share.
-pub(crate) fn shape<E: Env>(envs: &[E]) -> Result<(usize, usize), LearnError> {
-    let first =
-        envs.first().ok_or(LearnError::Shape { index: 0, what: "environments", found: 0, expected: 1 })?;
-    let expected = (first.width(), first.nodes());
-    for (index, env) in envs.iter().enumerate() {
-        fits(index, env, expected)?;
-    }
-    Ok(expected)
-}
-
-pub(crate) fn fits<E: Env>(index: usize, env: &E, expected: (usize, usize)) -> Result<(), LearnError> {
-    let pairs = [("numbers in an observation", env.width(), expected.0), ("nodes", env.nodes(), expected.1)];
-    match pairs.into_iter().find(|(_, found, expected)| found != expected) {
-        Some((what, found, expected)) => Err(LearnError::Shape { index, what, found, expected }),
-        None => Ok(()),
-    }
 }
 
 impl Learner {
@@ -253,7 +227,7 @@ impl Learner {
             nodes,
             actions: Draw::new(seed.derive("actions", 0)),
             order: Draw::new(seed.derive("order", 0)),
-            returns: Vec::new(),
+            tally: Tally::default(),
             running: false,
             rollout: Rollout::default(),
             update: Update::default(),
@@ -303,7 +277,7 @@ impl Learner {
         let done = self.curve.len() as u64;
         let every = self.config.restart_rollouts;
         let due = every > 0 && done.is_multiple_of(every);
-        if self.running && !due && self.returns.len() == envs.len() {
+        if self.running && !due && self.tally.envs() == envs.len() {
             return Ok(());
         }
         let segment = done.checked_div(every).unwrap_or(done);
@@ -311,7 +285,7 @@ impl Learner {
         for (index, env) in (0..).zip(envs.iter_mut()) {
             env.restart(segment * count + index)?;
         }
-        self.returns = vec![0.0; envs.len()];
+        self.tally.restart(envs.len());
         self.running = true;
         Ok(())
     }
@@ -327,7 +301,6 @@ impl Learner {
         let mut weights = vec![0.0; nodes];
         let mut mask = Mask::closed(nodes);
         let mut terminal = vec![0.0; actor.inputs];
-        let (mut episodes, mut episode_returns, mut rewards, mut late) = (0, 0.0, 0.0, 0_u64);
         for _ in 0..config.rollout_steps {
             for (index, env) in envs.iter_mut().enumerate() {
                 let observation = rollout.push_observation(|out| env.observe(out));
@@ -349,9 +322,7 @@ impl Learner {
                     return Err(LearnError::NotFinite { what: "a reward", steps: self.steps });
                 }
                 self.steps += 1;
-                late += u64::from(step.late);
-                rewards += step.reward;
-                self.returns[index] += step.reward;
+                self.tally.count(index, &step);
                 let mut reward = step.reward;
                 if step.end == Some(End::Truncated) {
                     // The episode was cut off, the return is not: the value of the state reached stands for the rest.
@@ -360,8 +331,6 @@ impl Learner {
                     reward += config.gamma * f64::from(rest);
                 }
                 if step.end.is_some() {
-                    episodes += 1;
-                    episode_returns += std::mem::take(&mut self.returns[index]);
                     env.reset()?;
                 }
                 rollout.push(&mask, action, log_prob, value, reward, step.end.is_some());
@@ -371,14 +340,10 @@ impl Learner {
             env.observe(&mut terminal);
             rollout.last_values.push(critic.forward(phi, &terminal, &mut value_scratch)[0]);
         }
-        let count = rollout.len() as f64;
         Ok(Progress {
             iteration: self.curve.len() as u64 + 1,
             steps: self.steps,
-            episodes,
-            episode_return: (episodes > 0).then(|| episode_returns / episodes as f64),
-            reward: rewards / count,
-            late_rate: late as f64 / count,
+            play: self.tally.report(),
             entropy: 0.0,
             kl: 0.0,
             clip_fraction: 0.0,
@@ -776,7 +741,7 @@ mod tests {
             let ends = self.steps.is_multiple_of(self.length);
             let odd = (self.steps / self.length) % 2 == 1;
             let end = ends.then_some(if odd { End::Truncated } else { End::Terminated });
-            Ok(Step { reward, end, late: false })
+            Ok(Step { reward, end, latency_ms: 0.0, late: false })
         }
     }
 

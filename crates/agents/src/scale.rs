@@ -1,41 +1,34 @@
-//! The preset `scale`: a scheduler with foresight, and its training by evolution strategies (Salimans et al. 2017).
+//! The preset `scale`: a scheduler with foresight, and its training.
 //!
-//! # Why not by the policy gradient
-//! What greedy lacks is foresight over thousands of requests: a cold start near the demand costs one request 200 ms and
-//! saves many later ones 20 ms each. A policy gradient has to find that saving among the noise of everything else that
-//! happens in between, and the noise grows with the horizon. Here the weights are moved, not the actions: a whole stretch
-//! of a day is played with each of a few dozen scorers beside the present one, on the *same* arrivals, and the differences
-//! are what it learns from. The horizon costs nothing, the policy that is measured is the one that is used (it always takes
-//! its best option), and with a few dozen weights few plays are enough.
-//!
-//! # One generation
-//! 1. Draw `pairs` directions e from the standard normal distribution and `days` training days.
-//! 2. Play each of the 2 `pairs` scorers w + sigma e and w - sigma e on these days; their cost is the mean latency plus
-//!    `slo_penalty_ms` times the rate of SLO violations, ms a request.
-//! 3. Replace costs by centred ranks, so that one bad outlier counts no more than its place.
-//! 4. The estimate of the gradient is the mean over pairs of (rank+ - rank-) e / (2 sigma); Adam takes a step against it.
+//! A training goes on in generations. What one is, the [`Method`] says: [`evolution`](mod@crate::evolution) strategies,
+//! which the roster's `scale` is trained by, and, to compare with, [`imitation`](mod@crate::imitation) of a solver and the
+//! policy [`gradient`](mod@crate::gradient). Weights, features, days and step sizes are the same for all three.
 //!
 //! Which scorer is best is decided on days that the training does not see: every `check_every` generations the present
-//! weights are played on the validation days, and the best so far are kept.
+//! weights are played on the validation days, and the best so far are kept. Greedy, with which a training begins, is one of
+//! them: a training that finds nothing better ends where it began.
 
 use crate::adam::{Adam, Rates};
 use crate::draw::Draw;
 use crate::env::Day;
 use crate::error::{LearnError, require};
+use crate::evolution::{self, Evolution};
 use crate::features::{FEATURES, Features, NAMES, Options};
+use crate::gradient::{self, Gradient};
+use crate::imitation::{self, Imitation};
 use crate::scorer::Scorer;
 use rayon::prelude::*;
-use scale_model::{BatchProblem, ClusterState, Decision, Scheduler, Seed};
-use scale_sim::{Policy, SimError, Summary, simulate};
+use scale_model::{BatchProblem, ClusterState, Decision, Outcome, Scheduler, Seed, Solver};
+use scale_sim::{Observer, Policy, SimError, Simulation, Summary, simulate};
 use serde::{Deserialize, Serialize};
 
 /// The scheduler.
 #[derive(Clone, Debug)]
 pub struct Scale {
-    scorer: Scorer,
+    pub(crate) scorer: Scorer,
     /// Made at the first decision, when the platform is known.
-    features: Option<Features>,
-    options: Options,
+    pub(crate) features: Option<Features>,
+    pub(crate) options: Options,
 }
 
 impl Scale {
@@ -59,12 +52,8 @@ impl Scheduler for Scale {
 pub struct ScaleConfig {
     /// Generations.
     pub generations: u64,
-    /// Pairs of opposite directions in a generation.
-    pub pairs: usize,
-    /// Training days that each scorer of a generation plays.
+    /// Training days of a generation.
     pub days: usize,
-    /// Length of a perturbation in every weight (standard deviation).
-    pub sigma: f64,
     /// Step size of Adam in the first generation; it falls linearly to a tenth.
     pub learning_rate: f64,
     /// What a late or rejected request costs, in ms.
@@ -75,16 +64,28 @@ pub struct ScaleConfig {
     pub without: Vec<String>,
     /// Generations between two looks at the validation days.
     pub check_every: u64,
+    /// What a generation is.
+    pub method: Method,
+}
+
+/// How the weights are moved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub enum Method {
+    /// By playing days with scorers around the present one.
+    Evolution(Evolution),
+    /// Towards the placements of a solver.
+    Imitation(Imitation),
+    /// Towards the decisions of its own that turned out well.
+    Gradient(Gradient),
 }
 
 impl ScaleConfig {
     fn validate(&self) -> Result<(), LearnError> {
         let positive = |x: f64| x > 0.0 && x.is_finite();
         let above = "a finite number above 0";
-        require(self.pairs > 0, "pairs", self.pairs, "at least 1")?;
         require(self.days > 0, "days", self.days, "at least 1")?;
         require(self.check_every > 0, "check_every", self.check_every, "at least 1")?;
-        require(positive(self.sigma), "sigma", self.sigma, above)?;
         require(positive(self.learning_rate), "learning_rate", self.learning_rate, above)?;
         let penalty = self.slo_penalty_ms;
         require(
@@ -93,6 +94,11 @@ impl ScaleConfig {
             penalty,
             "a finite number of at least 0",
         )?;
+        match &self.method {
+            Method::Evolution(settings) => settings.validate()?,
+            Method::Imitation(settings) => settings.validate()?,
+            Method::Gradient(settings) => settings.validate()?,
+        }
         match self.without.iter().find(|name| !NAMES.contains(&name.as_str())) {
             None => Ok(()),
             Some(name) => require(false, "without", name, "names of features"),
@@ -100,7 +106,7 @@ impl ScaleConfig {
     }
 
     /// Whether each weight is trained: those of features that are left out stay zero.
-    fn trained(&self) -> Vec<bool> {
+    pub(crate) fn trained(&self) -> Vec<bool> {
         let seen: Vec<bool> =
             NAMES.iter().map(|name| !self.without.iter().any(|without| without == name)).collect();
         let mut trained = seen.clone();
@@ -120,8 +126,10 @@ pub struct Progress {
     pub generation: u64,
     /// Decisions played so far.
     pub decisions: u64,
-    /// Mean cost of the generation's scorers on its days, ms a request.
+    /// Mean cost of what the generation played, ms a request.
     pub cost_ms: f64,
+    /// What a method by gradient makes small: mean cross-entropy (imitation), negated clipped objective (gradient).
+    pub loss: Option<f64>,
     /// Euclidean norm of the weights.
     pub norm: f64,
     /// What the weights reach on the validation days, where they were looked at.
@@ -153,30 +161,40 @@ pub struct Learner {
     pub best: Scorer,
     /// Adam's moments.
     pub adam: Adam,
+    /// What greedy, the scorer before the first generation, reaches on the validation days.
+    pub greedy: Option<Validation>,
     /// One entry a generation.
     pub curve: Vec<Progress>,
     /// The random stream.
     pub(crate) draw: Draw,
 }
 
-/// Trains a scorer.
+/// What one generation found.
+pub(crate) struct Lesson {
+    pub(crate) decisions: u64,
+    pub(crate) cost_ms: f64,
+    pub(crate) loss: Option<f64>,
+}
+
+/// Trains a scorer. Only imitation looks at the teacher.
 ///
 /// # Errors
-/// A configuration that makes no sense, no days, or what the simulator says.
+/// A configuration that makes no sense, no days, or what the simulator or the teacher says.
 pub fn train(
     config: &ScaleConfig,
     training: &[Day],
     validation: &[Day],
+    teacher: &mut dyn Solver,
     seed: Seed,
     progress: &mut dyn FnMut(&Learner),
 ) -> Result<Learner, LearnError> {
     let mut learner = Learner::new(config, seed)?;
-    learner.learn(training, validation, progress)?;
+    learner.learn(training, validation, teacher, progress)?;
     Ok(learner)
 }
 
 /// Mean latency plus penalty, ms a request.
-fn cost(summaries: &[Summary], slo_penalty_ms: f64) -> Validation {
+pub(crate) fn cost(summaries: &[Summary], slo_penalty_ms: f64) -> Validation {
     let mean =
         |of: fn(&Summary) -> f64| summaries.iter().map(of).sum::<f64>() / summaries.len().max(1) as f64;
     let latency_ms = mean(|summary| summary.latency_mean().map_or(0.0, |mean| mean.0));
@@ -184,7 +202,7 @@ fn cost(summaries: &[Summary], slo_penalty_ms: f64) -> Validation {
     Validation { cost_ms: latency_ms + slo_penalty_ms * late_rate, latency_ms, late_rate }
 }
 
-fn play(scorer: &Scorer, day: &Day) -> Result<Summary, SimError> {
+pub(crate) fn play(scorer: &Scorer, day: &Day) -> Result<Summary, SimError> {
     let mut scale = Scale::new(scorer.clone());
     simulate(&day.platform, &day.workload, &day.sim, Policy::Scheduler(&mut scale), &mut ())
 }
@@ -215,6 +233,7 @@ impl Learner {
             best: scorer.clone(),
             scorer,
             adam,
+            greedy: None,
             curve: Vec::new(),
             draw,
         })
@@ -229,108 +248,138 @@ impl Learner {
         &mut self,
         training: &[Day],
         validation: &[Day],
+        teacher: &mut dyn Solver,
         progress: &mut dyn FnMut(&Learner),
     ) -> Result<(), LearnError> {
         if training.is_empty() || validation.is_empty() {
             return Err(LearnError::NothingToDecide { days: 0 });
         }
+        if self.greedy.is_none() {
+            self.greedy = Some(self.validate(validation)?);
+        }
         while (self.curve.len() as u64) < self.config.generations {
-            self.generation(training, validation)?;
+            self.generation(training, validation, teacher)?;
             progress(self);
         }
         Ok(())
     }
 
-    fn generation(&mut self, training: &[Day], validation: &[Day]) -> Result<(), LearnError> {
-        let Learner { config, scorer, draw, .. } = self;
-        let trained = config.trained();
-        let directions: Vec<Vec<f32>> = (0..config.pairs)
-            .map(|_| {
-                trained.iter().map(|&trained| if trained { draw.normal() as f32 } else { 0.0 }).collect()
-            })
-            .collect();
-        let days: Vec<&Day> = (0..config.days).map(|_| &training[draw.below(training.len())]).collect();
-
-        let played: Result<Vec<(f64, u64)>, SimError> = (0..2 * config.pairs)
-            .into_par_iter()
-            .map(|index| {
-                let step = if index % 2 == 0 { config.sigma } else { -config.sigma } as f32;
-                let mut moved = scorer.clone();
-                for (weight, direction) in moved.weights.iter_mut().zip(&directions[index / 2]) {
-                    *weight += step * direction;
-                }
-                let summaries = days.iter().map(|day| play(&moved, day)).collect::<Result<Vec<_>, _>>()?;
-                let decisions = summaries.iter().map(|summary| summary.decisions).sum();
-                Ok((cost(&summaries, config.slo_penalty_ms).cost_ms, decisions))
-            })
-            .collect();
-        let played = played?;
-        let costs: Vec<f64> = played.iter().map(|&(cost, _)| cost).collect();
-        let mut decisions = self.curve.last().map_or(0, |last| last.decisions);
-        decisions += played.iter().map(|&(_, decisions)| decisions).sum::<u64>();
-
-        let ranks = centred_ranks(&costs);
-        let scale = 1.0 / (2.0 * config.sigma * config.pairs as f64);
-        let gradient: Vec<f32> = (0..trained.len())
-            .map(|weight| {
-                let sum: f64 = (0..config.pairs)
-                    .map(|pair| (ranks[2 * pair] - ranks[2 * pair + 1]) * f64::from(directions[pair][weight]))
-                    .sum();
-                (sum * scale) as f32
-            })
-            .collect();
-        let done = self.curve.len() as f64 / config.generations as f64;
-        let learning_rate = config.learning_rate * (1.0 - 0.9 * done);
-        let rates = Rates { learning_rate, beta1: 0.9, beta2: 0.99, epsilon: 1e-8 };
-        self.adam.step(&rates, &mut scorer.weights, &gradient);
-        let norm = scorer.weights.iter().map(|&weight| f64::from(weight).powi(2)).sum::<f64>().sqrt();
+    fn generation(
+        &mut self,
+        training: &[Day],
+        validation: &[Day],
+        teacher: &mut dyn Solver,
+    ) -> Result<(), LearnError> {
+        let Lesson { decisions, cost_ms, loss } = match self.config.method.clone() {
+            Method::Evolution(settings) => evolution::step(self, &settings, training)?,
+            Method::Imitation(settings) => imitation::step(self, &settings, training, teacher)?,
+            Method::Gradient(settings) => gradient::step(self, &settings, training)?,
+        };
+        let decisions = decisions + self.curve.last().map_or(0, |last| last.decisions);
+        let norm = self.scorer.weights.iter().map(|&weight| f64::from(weight).powi(2)).sum::<f64>().sqrt();
         if !norm.is_finite() {
             return Err(LearnError::NotFinite { what: "a weight", steps: decisions });
         }
 
         let generation = self.curve.len() as u64 + 1;
+        let Learner { config, .. } = self;
         let look = generation.is_multiple_of(config.check_every) || generation == config.generations;
-        let reached = match look {
-            true => {
-                let summaries: Result<Vec<Summary>, SimError> =
-                    validation.par_iter().map(|day| play(scorer, day)).collect();
-                Some(cost(&summaries?, config.slo_penalty_ms))
-            }
-            false => None,
-        };
+        let reached = if look { Some(self.validate(validation)?) } else { None };
         if let Some(reached) = reached {
-            let least = self.curve.iter().filter_map(|entry| entry.validation).map(|entry| entry.cost_ms);
-            if least.fold(f64::INFINITY, f64::min) > reached.cost_ms {
-                self.best = scorer.clone();
+            let earlier = self.curve.iter().filter_map(|entry| entry.validation).chain(self.greedy);
+            if earlier.map(|entry| entry.cost_ms).fold(f64::INFINITY, f64::min) > reached.cost_ms {
+                self.best = self.scorer.clone();
             }
         }
-        let cost_ms = costs.iter().sum::<f64>() / costs.len() as f64;
-        self.curve.push(Progress { generation, decisions, cost_ms, norm, validation: reached });
+        self.curve.push(Progress { generation, decisions, cost_ms, loss, norm, validation: reached });
         Ok(())
+    }
+
+    /// What the present weights reach.
+    fn validate(&self, validation: &[Day]) -> Result<Validation, SimError> {
+        let summaries: Result<Vec<Summary>, SimError> =
+            validation.par_iter().map(|day| play(&self.scorer, day)).collect();
+        Ok(cost(&summaries?, self.config.slo_penalty_ms))
+    }
+
+    /// How far the training is, from 0 to 1.
+    pub(crate) fn done(&self) -> f64 {
+        self.curve.len() as f64 / self.config.generations as f64
+    }
+
+    /// A step of Adam against the gradient, of the weights that are trained.
+    pub(crate) fn descend(&mut self, gradient: &mut [f32]) {
+        let learning_rate = self.config.learning_rate * (1.0 - 0.9 * self.done());
+        for (slope, trained) in gradient.iter_mut().zip(self.config.trained()) {
+            *slope = if trained { *slope } else { 0.0 };
+        }
+        let rates = Rates { learning_rate, beta1: 0.9, beta2: 0.99, epsilon: 1e-8 };
+        self.adam.step(&rates, &mut self.scorer.weights, gradient);
     }
 }
 
-/// Ranks from -0.5 (least) to 0.5 (most); equal values share the mean of their ranks.
-///
-/// ```
-/// use scale_agents::scale::centred_ranks;
-/// assert_eq!(centred_ranks(&[3.0, 1.0, 2.0]), [0.5, -0.5, 0.0]);
-/// assert_eq!(centred_ranks(&[7.0, 7.0, 1.0]), [0.25, 0.25, -0.5]);
-/// assert_eq!(centred_ranks(&[7.0, 7.0]), [0.0, 0.0]);
-/// ```
-pub fn centred_ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let last = (values.len() as f64 - 1.0).max(1.0);
-    let mut ranks = vec![0.0; values.len()];
-    let mut start = 0;
-    while start < order.len() {
-        let equal = order[start..].iter().take_while(|&&index| values[index] == values[order[start]]).count();
-        let rank = (start as f64 + (equal as f64 - 1.0) / 2.0) / last - 0.5;
-        for &index in &order[start..start + equal] {
-            ranks[index] = rank;
+/// A stretch of a day from a batch after its warm-up on, drawn so that `length` requests come after it where the day has as
+/// many: the day played up to there, and the number of its first request. `None` if the day ends before.
+pub(crate) fn stretch<'a>(
+    day: &'a Day,
+    length: usize,
+    scale: &mut Scale,
+    draw: &mut Draw,
+) -> Result<Option<(Simulation<'a>, u32)>, LearnError> {
+    let requests = &day.workload.requests;
+    let warm = requests.partition_point(|request| request.arrival < day.sim.warmup_until);
+    let first = warm + draw.below(requests.len().saturating_sub(warm + length).max(1));
+    let Some(first) = requests.get(first) else { return Ok(None) };
+    let mut simulation = Simulation::new(&day.platform, &day.workload, day.sim)?;
+    while simulation.advance(&mut ()) {
+        if simulation.problem().now() >= first.arrival {
+            return Ok(Some((simulation, first.id.0)));
         }
-        start += equal.max(1);
+        simulation.play(&mut Policy::Scheduler(scale), &mut ())?;
     }
-    ranks
+    Ok(None)
+}
+
+/// Plays on from the batch at hand until the requests whose costs are asked for have arrived.
+pub(crate) fn go_on(
+    simulation: &mut Simulation<'_>,
+    scheduler: &mut dyn Scheduler,
+    costs: &mut Costs,
+) -> Result<(), SimError> {
+    let end = u64::from(costs.first) + costs.of.len() as u64;
+    let mut policy = Policy::Scheduler(scheduler);
+    while simulation.problem().requests.iter().any(|request| u64::from(request.id.0) < end) {
+        simulation.play(&mut policy, costs)?;
+        if !simulation.advance(&mut ()) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What the requests of a stretch cost: latency, plus the penalty if late, in ms, by request from `first` on. Of one that
+/// still waits it is the wait so far.
+pub(crate) struct Costs {
+    pub(crate) first: u32,
+    pub(crate) slo_penalty_ms: f64,
+    pub(crate) of: Vec<f64>,
+    pub(crate) decisions: u64,
+}
+
+impl Costs {
+    pub(crate) fn new(first: u32, length: usize, slo_penalty_ms: f64) -> Costs {
+        Costs { first, slo_penalty_ms, of: vec![0.0; length], decisions: 0 }
+    }
+}
+
+impl Observer for Costs {
+    fn batch(&mut self, _problem: &BatchProblem<'_>, outcomes: &[Outcome], _measured: bool) {
+        self.decisions += outcomes.len() as u64;
+        for outcome in outcomes {
+            let place = outcome.request.id.0.checked_sub(self.first);
+            if let Some(cost) = place.and_then(|place| self.of.get_mut(place as usize)) {
+                *cost = outcome.latency.total().0 + if outcome.late() { self.slo_penalty_ms } else { 0.0 };
+            }
+        }
+    }
 }

@@ -121,8 +121,8 @@ fn a_bad_file_is_an_error_that_says_why() {
     };
     let error = swap("\\\"layout\\\":1", "\\\"layout\\\":7");
     assert!(error.contains("layout of the observation: 7: expected 1"), "{error}");
-    let error = swap("scale-agent-1", "scale-agent-9");
-    assert!(error.contains("expected \"scale-agent-1\""), "{error}");
+    let error = swap("scale-agent-2", "scale-agent-9");
+    assert!(error.contains("expected \"scale-agent-2\""), "{error}");
     let error = swap("gae_lambda", "gae_lambta");
     assert!(error.contains("gae_lambta"), "{error}");
     let error = swap("critic.1.bias", "critic.9.bias");

@@ -6,8 +6,11 @@ mod common;
 use candle_core::{Device, Tensor};
 use common::day;
 use proptest::prelude::*;
+use scale_agents::evolution::Evolution;
 use scale_agents::features::{FEATURES, Features, MEMORY, NAMES, NEAR_MS, OPTIONS, Options};
-use scale_agents::scale::{Learner, Scale, ScaleConfig, train};
+use scale_agents::gradient::Gradient;
+use scale_agents::imitation::Imitation;
+use scale_agents::scale::{Learner, Method, Scale, ScaleConfig, train};
 use scale_agents::scorer::Scorer;
 use scale_agents::{Day, LearnError};
 use scale_model::*;
@@ -16,14 +19,55 @@ use scale_sim::{Policy, SimConfig, Simulation, simulate};
 fn config(generations: u64) -> ScaleConfig {
     ScaleConfig {
         generations,
-        pairs: 8,
         days: 1,
-        sigma: 0.1,
         learning_rate: 0.1,
         slo_penalty_ms: 0.0,
         hidden: 2,
         without: vec![],
         check_every: 2,
+        method: evolution(),
+    }
+}
+
+fn evolution() -> Method {
+    Method::Evolution(Evolution { pairs: 8, sigma: 0.1 })
+}
+
+fn imitation() -> Method {
+    Method::Imitation(Imitation { requests: 200, temperature_ms: 10.0, epochs: 4, minibatch: 8 })
+}
+
+fn gradient() -> Method {
+    Method::Gradient(Gradient {
+        replicas: 8,
+        requests: 60,
+        horizon: 60,
+        temperature_ms: 40.0,
+        clip_range: 0.2,
+        epochs: 3,
+        minibatch: 64,
+    })
+}
+
+/// A teacher that knows where everybody should go.
+struct Everyone(NodeId);
+
+impl Solver for Everyone {
+    fn solve(&mut self, problem: &BatchProblem<'_>, _: &Budget) -> Result<Solution, SolveError> {
+        let mut state = problem.state.clone();
+        let mut place = |request: &Request| {
+            let idle = state.idle(request.function, self.0) > 0;
+            let container = if idle { Container::Reuse } else { Container::New };
+            if !state.allows(problem.platform, request.function, self.0, container) {
+                return Decision::Defer;
+            }
+            state.start(problem.platform, request.function, self.0, container);
+            Decision::Run { node: self.0, container }
+        };
+        Solution::feasible(
+            problem,
+            Placement { decisions: problem.requests.iter().map(&mut place).collect() },
+        )
     }
 }
 
@@ -78,12 +122,13 @@ fn options_are_allowed_and_all_numbers_finite() {
     }
 }
 
-/// With at most eight nodes every node is a candidate, so without weights the choice is the least latency over all nodes.
+/// What greedy takes is among the candidates, however many nodes there are, so without weights the choice is the least
+/// latency over all nodes.
 #[test]
 fn without_weights_it_is_greedy() {
     let scorer = Scorer::greedy(3);
     for seed in 0..20 {
-        let day = day(seed, 2 + seed as usize % 7, 300);
+        let day = day(seed, 2 + 7 * (seed as usize % 9), 600);
         walk(&day, |problem, state, next, _, options| {
             let request = &problem.requests[next];
             let fits = |&node: &NodeId| state.fits(problem.platform, request.function, node);
@@ -247,26 +292,80 @@ fn mean_latency(day: &Day, scorer: &Scorer) -> f64 {
 }
 
 #[test]
-fn it_learns_to_invest_in_a_cold_start() {
+fn every_method_learns_to_invest_in_a_cold_start() {
     let day = commuter();
     // T_comp is 100 ms. Greedy pays 230 once and 30 for each of the others, the best policy 230 + 30 once.
     let greedy = 100.0 + (230.0 + 199.0 * 30.0) / 200.0;
     assert!((mean_latency(&day, &Scorer::greedy(0)) - greedy).abs() < 1e-9);
     let best = 100.0 + (230.0 + 30.0) / 200.0;
     let days = [day];
-    let learner = train(&config(40), &days, &days, Seed(3), &mut |_| ()).expect("it trains");
-    let reached = mean_latency(&days[0], &learner.best);
-    assert!((reached - best).abs() < 1e-9, "{reached} ms, the best policy {best} ms");
-    let validated = learner.curve.iter().filter_map(|entry| entry.validation).map(|entry| entry.cost_ms);
-    assert_eq!(validated.fold(f64::INFINITY, f64::min), reached);
+    let check = |method: Method| {
+        let config = ScaleConfig { method: method.clone(), ..config(40) };
+        // The teacher is there for imitation; that the others do not look at it, the second teacher shows.
+        let mut trained = [0, 1].map(|node| {
+            let teacher = &mut Everyone(NodeId(node));
+            train(&config, &days, &days, teacher, Seed(3), &mut |_| ()).expect("it trains")
+        });
+        let reached = mean_latency(&days[0], &trained[0].best);
+        assert!((reached - best).abs() < 1e-9, "{method:?}: {reached} ms, the best policy {best} ms");
+        let validated =
+            trained[0].curve.iter().filter_map(|entry| entry.validation).map(|entry| entry.cost_ms);
+        assert_eq!(validated.fold(f64::INFINITY, f64::min), reached);
+        let asked = matches!(method, Method::Imitation(_));
+        assert_eq!(trained[0].scorer != trained[1].scorer, asked, "{method:?}");
+        trained[0].scorer.weights.iter().for_each(|weight| assert!(weight.is_finite()));
+        trained.reverse();
+        if asked {
+            let reached = mean_latency(&days[0], &trained[0].scorer);
+            assert!((reached - greedy).abs() < 1e-9, "taught to stay near: {reached} ms, greedy {greedy} ms");
+        }
+    };
+    [evolution(), imitation(), gradient()].into_iter().for_each(check);
+}
+
+#[test]
+fn the_gradient_is_the_slope_of_the_log_probability() {
+    let mut draw = scale_agents::draw::Draw::new(Seed(11));
+    for hidden in [0, 3] {
+        for len in [2, 7, OPTIONS] {
+            let mut options = Options::none();
+            options.len = len;
+            options.costs[..len].iter_mut().for_each(|cost| *cost = draw.unit() as f32);
+            for row in &mut options.rows {
+                row[..len].iter_mut().for_each(|x| *x = draw.normal() as f32);
+            }
+            let weights = (0..Scorer::len_of(hidden)).map(|_| 0.3 * draw.normal() as f32).collect();
+            let scorer = Scorer { hidden, weights };
+            let (choice, temperature) = (len - 1, 0.7);
+            let log_probs = scorer.log_probs(&options, temperature);
+            assert!((log_probs.iter().map(|x| x.exp()).sum::<f32>() - 1.0).abs() < 1e-5);
+            let mut gradient = vec![0.0; scorer.weights.len()];
+            scorer.add_gradient(&options, &log_probs, choice, temperature, 2.0, &mut gradient);
+            for (index, slope) in gradient.iter().enumerate() {
+                let at = |step: f32| {
+                    let mut moved = scorer.clone();
+                    moved.weights[index] += step;
+                    f64::from(moved.log_probs(&options, temperature)[choice])
+                };
+                let expected = 2.0 * (at(1e-2) - at(-1e-2)) / 2e-2;
+                let error = (f64::from(*slope) - expected).abs();
+                assert!(
+                    error < 2e-2 * expected.abs().max(0.5),
+                    "weight {index}: {slope}, by differences {expected}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
 fn features_that_are_left_out_stay_out() {
     let days = [day(1, 20, 300)];
-    let mut without = ScaleConfig { sigma: 1.0, ..config(6) };
+    let mut without =
+        ScaleConfig { method: Method::Evolution(Evolution { pairs: 8, sigma: 1.0 }), ..config(6) };
     without.without = vec!["cold".into(), "return".into()];
-    let learner = train(&without, &days, &days, Seed(1), &mut |_| ()).expect("it trains");
+    let learner =
+        train(&without, &days, &days, &mut Everyone(NodeId(0)), Seed(1), &mut |_| ()).expect("it trains");
     let mut moved = 0;
     for (name, index) in NAMES.iter().zip(0..) {
         let units = (0..2).map(|unit| FEATURES + unit * (FEATURES + 2) + index);
@@ -279,7 +378,8 @@ fn features_that_are_left_out_stay_out() {
     }
     assert_eq!(moved, FEATURES - 2);
     without.without = vec!["colt".into()];
-    let refused = train(&without, &days, &days, Seed(1), &mut |_| ()).expect_err("no such feature");
+    let refused = train(&without, &days, &days, &mut Everyone(NodeId(0)), Seed(1), &mut |_| ())
+        .expect_err("no such feature");
     assert_eq!(refused.to_string(), "without: colt: expected names of features");
 }
 
@@ -288,32 +388,51 @@ fn same_seed_same_bytes_and_resumed_or_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name);
     let days: Vec<Day> = (0..3).map(|seed| day(seed, 5, 150)).collect();
-    let on = |threads: usize, name: &str| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        let learner = pool.install(|| train(&config(9), &days[..2], &days[2..], Seed(7), &mut |_| ()));
-        learner.expect("it trains").save(&file(name)).expect("it is saved");
-        std::fs::read(file(name)).expect("the file")
-    };
-    let whole = on(1, "one");
-    assert_eq!(whole, on(2, "two"));
+    let config = |method: &Method| ScaleConfig { method: method.clone(), ..config(9) };
+    for method in [evolution(), imitation(), gradient()] {
+        let on = |threads: usize, name: &str| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            let learner = pool.install(|| {
+                train(
+                    &config(&method),
+                    &days[..2],
+                    &days[2..],
+                    &mut Everyone(NodeId(2)),
+                    Seed(7),
+                    &mut |_| (),
+                )
+            });
+            learner.expect("it trains").save(&file(name)).expect("it is saved");
+            std::fs::read(file(name)).expect("the file")
+        };
+        let whole = on(1, "one");
+        assert_eq!(whole, on(2, "two"));
 
-    // Saved after the fourth generation, read, and gone on with.
-    let _ = train(&config(9), &days[..2], &days[2..], Seed(7), &mut |learner| {
-        if learner.curve.len() == 4 {
-            learner.save(&file("half")).expect("it is saved");
+        // Saved after the fourth generation, read, and gone on with.
+        let _ = train(
+            &config(&method),
+            &days[..2],
+            &days[2..],
+            &mut Everyone(NodeId(2)),
+            Seed(7),
+            &mut |learner| {
+                if learner.curve.len() == 4 {
+                    learner.save(&file("half")).expect("it is saved");
+                }
+            },
+        );
+        let mut resumed = Learner::load(&file("half")).expect("it is read");
+        resumed.learn(&days[..2], &days[2..], &mut Everyone(NodeId(2)), &mut |_| ()).expect("it trains");
+        resumed.save(&file("resumed")).expect("it is saved");
+        assert_eq!(whole, std::fs::read(file("resumed")).expect("the file"), "{method:?}");
+
+        for length in [0, 7, 100, whole.len() / 2, whole.len() - 1] {
+            std::fs::write(file("cut"), &whole[..length]).expect("a file");
+            let refused = Learner::load(&file("cut")).expect_err("it is cut off");
+            assert!(matches!(refused, LearnError::Checkpoint { .. }), "{refused}");
+            assert!(refused.to_string().contains("cut"), "{refused}");
         }
-    });
-    let mut resumed = Learner::load(&file("half")).expect("it is read");
-    resumed.learn(&days[..2], &days[2..], &mut |_| ()).expect("it trains");
-    resumed.save(&file("resumed")).expect("it is saved");
-    assert_eq!(whole, std::fs::read(file("resumed")).expect("the file"));
-
-    for length in [0, 7, 100, whole.len() / 2, whole.len() - 1] {
-        std::fs::write(file("cut"), &whole[..length]).expect("a file");
-        let refused = Learner::load(&file("cut")).expect_err("it is cut off");
-        assert!(matches!(refused, LearnError::Checkpoint { .. }), "{refused}");
-        assert!(refused.to_string().contains("cut"), "{refused}");
+        let refused = scale_agents::Network::load(&file("one")).expect_err("another kind");
+        assert!(refused.to_string().contains("scale-scorer-2"), "{refused}");
     }
-    let refused = scale_agents::Network::load(&file("one")).expect_err("another kind");
-    assert!(refused.to_string().contains("scale-scorer-1"), "{refused}");
 }

@@ -144,6 +144,22 @@ pub const ROSTER: &[Entry] = &[
         make: |_| Algorithm::Learned(Learned::ScaleAlone),
     },
     Entry {
+        name: "scale-imitation",
+        label: "Scale, by imitation",
+        color: (102, 166, 30),
+        about: "comparison with scale: the same scorer, trained to imitate the optimum of every batch",
+        parameters: "training=agents.toml",
+        make: |_| Algorithm::Learned(Learned::ScaleImitation),
+    },
+    Entry {
+        name: "scale-gradient",
+        label: "Scale, by policy gradient",
+        color: (27, 158, 180),
+        about: "comparison with scale: the same scorer, trained by the policy gradient with an input-driven baseline",
+        parameters: "training=agents.toml",
+        make: |_| Algorithm::Learned(Learned::ScaleGradient),
+    },
+    Entry {
         name: "scale-ppo",
         label: "Scale (the paper's PPO)",
         color: (238, 136, 102),

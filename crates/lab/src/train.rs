@@ -19,7 +19,8 @@ use rayon::prelude::*;
 use scale_agents::dqn::{self, DqnConfig};
 use scale_agents::ppo::{self, PpoConfig};
 use scale_agents::scale::{self, Scale, ScaleConfig};
-use scale_agents::{Agent, Day, Network, Reward, SimEnv};
+use scale_agents::{Agent, Day, Network, Report, Reward, SimEnv};
+use scale_milp::{Formulation, Milp};
 use scale_model::{Platform, Scheduler, Seed};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -45,6 +46,10 @@ pub enum Learned {
     ScaleBlind,
     /// The same without what is known of the batch.
     ScaleAlone,
+    /// The same, trained by imitation of the optimum of every batch.
+    ScaleImitation,
+    /// The same, trained by the policy gradient.
+    ScaleGradient,
     /// The paper's method.
     Ppo,
     /// The paper's learned baseline.
@@ -59,6 +64,8 @@ impl Learned {
             Learned::ScaleMlp => "scale-mlp",
             Learned::ScaleBlind => "scale-blind",
             Learned::ScaleAlone => "scale-alone",
+            Learned::ScaleImitation => "scale-imitation",
+            Learned::ScaleGradient => "scale-gradient",
             Learned::Ppo => "scale-ppo",
             Learned::MDqn => "m-dqn",
         }
@@ -77,6 +84,10 @@ pub struct Tables {
     pub scale_blind: Ablation,
     /// Without what is known of the batch.
     pub scale_alone: Ablation,
+    /// Trained by imitation.
+    pub scale_imitation: Trained<ScaleConfig>,
+    /// Trained by the policy gradient.
+    pub scale_gradient: Trained<ScaleConfig>,
     /// The paper's method.
     pub scale_ppo: Trained<PpoConfig>,
     /// The paper's learned baseline.
@@ -142,6 +153,8 @@ impl Tables {
     fn scale_of(&self, learned: Learned) -> Option<Trained<ScaleConfig>> {
         let ablation = match learned {
             Learned::Scale => return Some(self.scale.clone()),
+            Learned::ScaleImitation => return Some(self.scale_imitation.clone()),
+            Learned::ScaleGradient => return Some(self.scale_gradient.clone()),
             Learned::ScaleMlp => &self.scale_mlp,
             Learned::ScaleBlind => &self.scale_blind,
             Learned::ScaleAlone => &self.scale_alone,
@@ -265,8 +278,7 @@ impl Agents {
 pub struct CurvePoint {
     /// Decisions so far.
     pub decisions: u64,
-    /// Mean latency: on the validation days (`scale`), of the decisions since the last point (the others, from the reward),
-    /// in ms.
+    /// Mean latency: on the validation days (`scale`), of the decisions since the last point (the others), in ms.
     pub latency_ms: f64,
     /// The same for the share of requests that miss their SLO.
     pub late_rate: f64,
@@ -307,19 +319,18 @@ pub fn curves(experiment: &Experiment, out: &Path, threads: usize) -> Result<Vec
 /// # Errors
 /// A file that is not one.
 pub fn curve(path: &Path) -> Result<Vec<CurvePoint>> {
-    // The step-by-step learners report rewards, which are latencies in units.
-    let tables = Tables::built_in()?;
-    let stepped = |steps: Option<Steps>, decisions: u64, reward: f64, late_rate: f64| {
-        let unit_ms = steps.map_or(1000.0, |steps| steps.reward.unit.0);
-        CurvePoint { decisions, latency_ms: -reward * unit_ms, late_rate }
+    let stepped = |decisions: u64, play: &Report| CurvePoint {
+        decisions,
+        latency_ms: play.latency_ms,
+        late_rate: play.late_rate,
     };
     Ok(match kind_of(path)? {
         Learned::Ppo => {
-            let point = |p: &ppo::Progress| stepped(tables.scale_ppo.steps, p.steps, p.reward, p.late_rate);
+            let point = |p: &ppo::Progress| stepped(p.steps, &p.play);
             ppo::Learner::load(path)?.curve.iter().map(point).collect()
         }
         Learned::MDqn => {
-            let point = |p: &dqn::Progress| stepped(tables.m_dqn.steps, p.steps, p.reward, p.late_rate);
+            let point = |p: &dqn::Progress| stepped(p.steps, &p.play);
             dqn::Learner::load(path)?.curve.iter().map(point).collect()
         }
         _ => {
@@ -348,10 +359,8 @@ pub fn kind_of(path: &Path) -> Result<Learned> {
 
 fn load(learned: Learned, path: &Path) -> Result<Ready> {
     Ok(match learned {
-        Learned::Scale | Learned::ScaleMlp | Learned::ScaleBlind | Learned::ScaleAlone => {
-            Ready::Scale(scale::Learner::load(path)?.best)
-        }
         Learned::Ppo | Learned::MDqn => Ready::Network(Network::load(path)?),
+        _ => Ready::Scale(scale::Learner::load(path)?.best),
     })
 }
 
@@ -467,7 +476,9 @@ impl School {
             false => scale::Learner::new(&table.learner, Seed(seed))?,
         };
         let mut fault = None;
-        learner.learn(&training, &validation, &mut |learner| {
+        // For imitation: every batch solved to proven optimality.
+        let mut teacher = Milp { formulation: Formulation::Compact, random_seed: 0 };
+        learner.learn(&training, &validation, &mut teacher, &mut |learner| {
             let Some(last) = learner.curve.last() else { return };
             if let Some(reached) = last.validation {
                 tracing::info!(
@@ -501,8 +512,8 @@ impl School {
                 tracing::info!(
                     "scale-ppo seed {seed}: {} decisions: reward {:.4}, {:.2} % late, entropy {:.2}, KL {:.4}",
                     progress.steps,
-                    progress.reward,
-                    100.0 * progress.late_rate,
+                    progress.play.reward,
+                    100.0 * progress.play.late_rate,
                     progress.entropy,
                     progress.kl
                 );
@@ -522,8 +533,8 @@ impl School {
                 tracing::info!(
                     "m-dqn seed {seed}: {} decisions: reward {:.4}, {:.2} % late, epsilon {:.2}",
                     progress.steps,
-                    progress.reward,
-                    100.0 * progress.late_rate,
+                    progress.play.reward,
+                    100.0 * progress.play.late_rate,
                     progress.epsilon
                 );
             }

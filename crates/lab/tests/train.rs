@@ -1,6 +1,7 @@
 //! Agents from the experiment's file to their records: trained once, on the training days, the same for any number of
 //! threads, and refused where they do not fit.
 
+use scale_agents::scale::Method;
 use scale_lab::experiment::Experiment;
 use scale_lab::train::{Agents, Learned, School, Tables, curve, kind_of};
 use scale_lab::{measure, roster};
@@ -9,12 +10,16 @@ use std::path::Path;
 /// The built-in tables, made small.
 fn tables() -> Tables {
     let mut tables = Tables::built_in().expect("the built-in tables");
-    tables.scale.warmup_minutes = 30;
-    tables.scale.minutes = 30;
-    tables.scale.workloads = 1;
-    tables.scale.learner.generations = 3;
-    tables.scale.learner.pairs = 2;
-    tables.scale.learner.check_every = 1;
+    for table in [&mut tables.scale, &mut tables.scale_imitation, &mut tables.scale_gradient] {
+        (table.warmup_minutes, table.minutes, table.workloads) = (30, 30, 1);
+        table.learner.generations = 3;
+        table.learner.check_every = 1;
+        match &mut table.learner.method {
+            Method::Evolution(settings) => settings.pairs = 2,
+            Method::Imitation(settings) => settings.requests = 30,
+            Method::Gradient(settings) => (settings.requests, settings.horizon) = (30, 30),
+        }
+    }
     for (days, steps) in [
         (&mut tables.scale_ppo.warmup_minutes, &mut tables.scale_ppo.learner.total_steps),
         (&mut tables.m_dqn.warmup_minutes, &mut tables.m_dqn.learner.total_steps),
@@ -53,6 +58,8 @@ fn each_agent_is_trained_once_and_plays() {
     for (learned, kind) in [
         (Learned::Scale, Learned::Scale),
         (Learned::ScaleMlp, Learned::Scale),
+        (Learned::ScaleImitation, Learned::Scale),
+        (Learned::ScaleGradient, Learned::Scale),
         (Learned::Ppo, Learned::Ppo),
         (Learned::MDqn, Learned::MDqn),
     ] {

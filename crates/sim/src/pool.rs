@@ -18,6 +18,7 @@ pub struct Idle {
 /// Each is in three lists: one of all containers (for expiry), one of its node (for eviction), one of its function on
 /// its node (for reuse). Containers become idle in order of time, so every list is sorted by `since` if new ones join at
 /// the end; the first is the least and the last the most recently used.
+#[derive(Clone)]
 pub struct IdlePool {
     nodes: usize,
     entries: Vec<Entry>,

@@ -24,41 +24,7 @@ pub fn simulate(
 ) -> Result<Summary, SimError> {
     let mut simulation = Simulation::new(platform, workload, *config)?;
     while simulation.advance(observer) {
-        match &mut policy {
-            Policy::Scheduler(scheduler) => {
-                for next in 0..simulation.batch.len() {
-                    let decision = match simulation.has_room() {
-                        true => scheduler.decide(&simulation.problem(), &simulation.current, next),
-                        false => Decision::Defer,
-                    };
-                    simulation.apply(decision)?;
-                }
-            }
-            Policy::Solver(solver, budget) => {
-                let problem = simulation.problem();
-                let solution = solver.solve(&problem, budget).map_err(|cause| SimError::Solver {
-                    time: problem.now(),
-                    requests: problem.requests.len(),
-                    cause,
-                })?;
-                if let Some(violation) = violations(&problem, &solution.placement).into_iter().next() {
-                    return Err(SimError::NotAllowed { time: problem.now(), violation });
-                }
-                let actual = evaluate(&problem, &solution.placement).objective;
-                if solution.objective != actual {
-                    let claimed = solution.objective;
-                    return Err(SimError::Objective { time: problem.now(), claimed, actual });
-                }
-                for decision in solution.placement.decisions {
-                    simulation.apply(decision)?;
-                }
-            }
-        }
-        simulation.commit(observer);
-        if let Policy::Scheduler(scheduler) = &mut policy {
-            scheduler.observe(&simulation.problem(), &simulation.outcomes);
-        }
-        simulation.settle()?;
+        simulation.play(&mut policy, observer)?;
     }
     Ok(simulation.into_summary())
 }
@@ -203,8 +169,10 @@ pub enum SimError {
     },
 }
 
-/// A run, step by step: [`advance`](Self::advance), then one [`apply`](Self::apply) for each request of
-/// [`problem`](Self::problem), then [`commit`](Self::commit) and [`settle`](Self::settle).
+/// A run, step by step: [`advance`](Self::advance), then [`play`](Self::play), or one [`apply`](Self::apply) for each
+/// request of [`problem`](Self::problem), [`commit`](Self::commit) and [`settle`](Self::settle). A clone is a fork: the
+/// same state with the same arrivals to come, to be played on in another way.
+#[derive(Clone)]
 pub struct Simulation<'a> {
     platform: &'a Platform,
     config: SimConfig,
@@ -401,6 +369,49 @@ impl<'a> Simulation<'a> {
         }
         let idle = self.current.idle(request.function, node);
         (container == Container::Reuse && idle == 0).then_some("no container of the function is idle there")
+    }
+
+    /// Lets someone decide the whole batch, and ends it: [`apply`](Self::apply), [`commit`](Self::commit) and
+    /// [`settle`](Self::settle) in one.
+    ///
+    /// # Errors
+    /// See [`SimError`].
+    pub fn play(&mut self, policy: &mut Policy<'_>, observer: &mut dyn Observer) -> Result<(), SimError> {
+        match policy {
+            Policy::Scheduler(scheduler) => {
+                for next in 0..self.batch.len() {
+                    let decision = match self.has_room() {
+                        true => scheduler.decide(&self.problem(), &self.current, next),
+                        false => Decision::Defer,
+                    };
+                    self.apply(decision)?;
+                }
+            }
+            Policy::Solver(solver, budget) => {
+                let problem = self.problem();
+                let solution = solver.solve(&problem, budget).map_err(|cause| SimError::Solver {
+                    time: problem.now(),
+                    requests: problem.requests.len(),
+                    cause,
+                })?;
+                if let Some(violation) = violations(&problem, &solution.placement).into_iter().next() {
+                    return Err(SimError::NotAllowed { time: problem.now(), violation });
+                }
+                let actual = evaluate(&problem, &solution.placement).objective;
+                if solution.objective != actual {
+                    let claimed = solution.objective;
+                    return Err(SimError::Objective { time: problem.now(), claimed, actual });
+                }
+                for decision in solution.placement.decisions {
+                    self.apply(decision)?;
+                }
+            }
+        }
+        self.commit(observer);
+        if let Policy::Scheduler(scheduler) = policy {
+            scheduler.observe(&self.problem(), &self.outcomes);
+        }
+        self.settle()
     }
 
     /// Makes the decisions of the whole batch happen: reuses are taken, placed requests will complete, deferred ones
@@ -674,6 +685,7 @@ pub fn placement_of(outcomes: &[Outcome]) -> Placement {
 
 /// Which functions some node has room for, remembered from one question to the next: under overload most that wait have
 /// none, and to look at every node for each of them at every completion would take most of the time.
+#[derive(Clone)]
 struct Room {
     /// By function: a node that had room when last asked; `None` while no node has.
     at: Vec<Option<NodeId>>,

@@ -109,7 +109,7 @@ impl Env for Toy {
             Game::One(end) => Some(end),
             _ => self.steps.is_multiple_of(10).then_some(End::Truncated),
         };
-        Ok(Step { reward, end, late: reward < 0.0 })
+        Ok(Step { reward, end, latency_ms: -reward, late: reward < 0.0 })
     }
 }
 

@@ -1,12 +1,15 @@
 //! A simulator written from DESIGN.md, section 2, with nothing in common with ours: every container is an entry of a
 //! list, everything is found by looking through it. Both must tell the same story and count the same.
 
-use crate::common::{CONFIG, Event, arrivals, erratic, first_fit, half, node, pick, platform, play, random};
+use crate::common::{
+    CONFIG, Event, Recorder, Rule, arrivals, erratic, first_fit, half, node, pick, platform, play, random,
+};
 use proptest::prelude::*;
 use scale_model::{
-    Container, Decision, Latency, Milliseconds, NodeId, Outcome, Platform, Request, Slo, Workload,
+    BatchProblem, ClusterState, Container, Decision, Latency, Milliseconds, NodeId, Outcome, Platform,
+    Request, Scheduler, Slo, Workload,
 };
-use scale_sim::{Rejection, SimConfig, Summary};
+use scale_sim::{Policy, Rejection, SimConfig, Simulation, Summary};
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Use {
@@ -282,6 +285,34 @@ proptest! {
         let (summary, events) = play(&platform, &workload, &config, &mut first_fit()).unwrap();
         prop_assert_eq!(events, its_events);
         prop_assert_eq!(summary, expected);
+    }
+
+    /// A clone after any batch goes on as the original does, whatever is done with another clone in between.
+    #[test]
+    fn a_fork_goes_on_as_the_original(tape in prop::collection::vec(any::<u8>(), 0..150), at in 0..12usize) {
+        let (platform, workload, config) = random(&tape, 25);
+        let rest = |mut simulation: Simulation<'_>, scheduler: &mut dyn Scheduler| {
+            let mut recorder = Recorder::default();
+            while simulation.advance(&mut recorder) {
+                simulation.play(&mut Policy::Scheduler(scheduler), &mut recorder).unwrap();
+            }
+            (simulation.into_summary(), recorder.0)
+        };
+        let (whole, events) = rest(Simulation::new(&platform, &workload, config).unwrap(), &mut first_fit());
+        let mut simulation = Simulation::new(&platform, &workload, config).unwrap();
+        let mut before = Recorder::default();
+        for _ in 0..at {
+            if simulation.advance(&mut before) {
+                simulation.play(&mut Policy::Scheduler(&mut first_fit()), &mut before).unwrap();
+            }
+        }
+        let (fork, other) = (simulation.clone(), simulation.clone());
+        rest(other, &mut Rule(|_: &BatchProblem<'_>, _: &ClusterState, _: usize| Decision::Defer));
+        let (summary, after) = rest(simulation, &mut first_fit());
+        prop_assert_eq!(&rest(fork, &mut first_fit()), &(summary.clone(), after.clone()));
+        prop_assert_eq!(summary, whole);
+        before.0.extend(after);
+        prop_assert_eq!(before.0, events);
     }
 }
 

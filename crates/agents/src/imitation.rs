@@ -1,0 +1,141 @@
+//! Imitation of a solver that decides whole batches (DAgger: Ross, Gordon and Bagnell 2011): one of the ways to train
+//! [`scale`](mod@crate::scale), to compare with.
+//!
+//! # One generation
+//! 1. A stretch of a training day is played, batch by batch: by the teacher with a probability that falls from 1 to 0 over
+//!    the first half of the training, else by the scorer itself, so that the teacher is asked about the states that the
+//!    scorer leads to.
+//! 2. The teacher solves every batch. Its placement, taken request by request, is the label: which option of each request
+//!    lies on the teacher's node. Requests that it places on no option, or that have only one, teach nothing.
+//! 3. Some epochs of Adam on the mean cross-entropy, -ln pi(label).
+//!
+//! Labels of earlier generations are dropped: the weights remember them. DAgger asks for any learner without regret, and
+//! gradient steps on one round after the other are one.
+//!
+//! # What it cannot learn
+//! The teacher's foresight is one batch. What is best for the batches to come is not in its placements.
+
+use crate::env::Day;
+use crate::error::{LearnError, require};
+use crate::features::{Features, Options};
+use crate::scale::{Costs, Learner, Lesson, Scale, stretch};
+use scale_model::{BatchProblem, Budget, Decision, Placement, Solver, decide_batch};
+use serde::{Deserialize, Serialize};
+
+/// What the method depends on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Imitation {
+    /// Requests of a stretch.
+    pub requests: usize,
+    /// Difference of scores at which the better option is e times as likely, in ms.
+    pub temperature_ms: f64,
+    /// Times that the labels of a generation are gone through.
+    pub epochs: usize,
+    /// Labels in a mini-batch.
+    pub minibatch: usize,
+}
+
+impl Imitation {
+    pub(crate) fn validate(&self) -> Result<(), LearnError> {
+        let temperature = self.temperature_ms;
+        let positive = temperature > 0.0 && temperature.is_finite();
+        require(self.requests > 0, "requests", self.requests, "at least 1")?;
+        require(positive, "temperature_ms", temperature, "a finite number above 0")?;
+        require(self.minibatch > 0, "minibatch", self.minibatch, "at least 1")
+    }
+}
+
+/// A request as the scorer sees it, and the option that the teacher takes.
+struct Label {
+    options: Options,
+    choice: usize,
+}
+
+/// One generation.
+pub(crate) fn step(
+    learner: &mut Learner,
+    settings: &Imitation,
+    training: &[Day],
+    teacher: &mut dyn Solver,
+) -> Result<Lesson, LearnError> {
+    let share = 1.0 - 2.0 * learner.done();
+    let (mut labels, mut decisions, mut cost) = (Vec::new(), 0, 0.0);
+    for _ in 0..learner.config.days {
+        let Learner { config, scorer, draw, .. } = learner;
+        let day = &training[draw.below(training.len())];
+        let mut scale = Scale::new(scorer.clone());
+        let Some((mut simulation, first)) = stretch(day, settings.requests, &mut scale, draw)? else {
+            continue;
+        };
+        // Scale looks at the batch as it decides it, and a second pair of eyes as the teacher does.
+        let mut eyes = scale.features.clone().unwrap_or_else(|| Features::new(&day.platform));
+        let mut costs = Costs::new(first, settings.requests, config.slo_penalty_ms);
+        loop {
+            let problem = simulation.problem();
+            let end = u64::from(first) + settings.requests as u64;
+            if problem.requests.iter().all(|request| u64::from(request.id.0) >= end) {
+                break;
+            }
+            let taught = teacher.solve(&problem, &Budget::default())?.placement;
+            label(&problem, &taught, &mut eyes, &mut labels);
+            let own = decide_batch(&problem, &mut scale).unwrap_or_else(|_| taught.clone());
+            let taken = if draw.unit() < share { taught } else { own };
+            for decision in taken.decisions {
+                simulation.apply(decision)?;
+            }
+            simulation.commit(&mut costs);
+            simulation.settle()?;
+            if !simulation.advance(&mut ()) {
+                break;
+            }
+        }
+        decisions += costs.decisions;
+        cost += costs.of.iter().sum::<f64>() / (costs.of.len() * config.days) as f64;
+    }
+    let loss = fit(learner, settings, &labels);
+    Ok(Lesson { decisions, cost_ms: cost, loss })
+}
+
+/// The teacher's placement, request by request.
+fn label(problem: &BatchProblem<'_>, taught: &Placement, eyes: &mut Features, labels: &mut Vec<Label>) {
+    let mut state = problem.state.clone();
+    let mut options = Options::none();
+    for (next, (request, &decision)) in problem.requests.iter().zip(&taught.decisions).enumerate() {
+        eyes.look(problem, &state, next, &mut options);
+        let Decision::Run { node, container } = decision else { continue };
+        if !state.allows(problem.platform, request.function, node, container) {
+            return;
+        }
+        // By node: the teacher may leave an idle container to a later request of the batch.
+        let on_node = |option: &Decision| matches!(*option, Decision::Run { node: on, .. } if on == node);
+        let choice = options.decisions[..options.len].iter().position(on_node);
+        if let Some(choice) = choice.filter(|_| options.len > 1) {
+            labels.push(Label { options: options.clone(), choice });
+        }
+        state.start(problem.platform, request.function, node, container);
+    }
+}
+
+/// Some epochs of mini-batches; the mean cross-entropy of the last.
+fn fit(learner: &mut Learner, settings: &Imitation, labels: &[Label]) -> Option<f64> {
+    let temperature = settings.temperature_ms as f32 / 100.0;
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    let mut loss = None;
+    for _ in 0..settings.epochs {
+        learner.draw.shuffle(&mut order);
+        let mut sum = 0.0;
+        for batch in order.chunks(settings.minibatch) {
+            let mut gradient = vec![0.0; learner.scorer.weights.len()];
+            let slope = -1.0 / batch.len() as f32;
+            for Label { options, choice } in batch.iter().map(|&index| &labels[index]) {
+                let log_probs = learner.scorer.log_probs(options, temperature);
+                sum -= f64::from(log_probs[*choice]);
+                learner.scorer.add_gradient(options, &log_probs, *choice, temperature, slope, &mut gradient);
+            }
+            learner.descend(&mut gradient);
+        }
+        loss = (!labels.is_empty()).then(|| sum / labels.len() as f64);
+    }
+    loss
+}
