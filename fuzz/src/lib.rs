@@ -6,8 +6,8 @@
 //!   (each reader's [`Reader::memory`]), time by a watchman (60 s an input).
 //! - `cargo +nightly fuzz run NAME fuzz/corpus/NAME` is libFuzzer with coverage (`cargo install cargo-fuzz`; it needs clang).
 //!
-//! What was run: the mutations, for at least an hour in total, and half a minute in every CI. libFuzzer was not: its targets
-//! are only compiled (`cargo check --manifest-path fuzz/Cargo.toml --all-targets`).
+//! What was run: the mutations, for an hour in total, some twenty minutes of it on the readers of traces, and half a minute in
+//! every CI. libFuzzer was not: its targets are only compiled (`cargo check --manifest-path fuzz/Cargo.toml --bins`).
 
 pub mod mutate;
 
@@ -42,7 +42,8 @@ pub struct Reader {
 /// The most memory of readers that hold what they read: above the 64 MiB that a packed topology may unpack to, with its copies.
 pub const MEMORY: usize = 1 << 30;
 
-/// The most memory of readers of traces, which hold a line: the longest takes up to 200 MiB when it is split. (`crates/workload/tests/memory.rs` holds the reading of whole traces to less.)
+/// The most memory of readers of traces, which hold a line: the longest takes up to 200 MiB when it is split.
+/// (`crates/workload/tests/memory.rs` holds the reading of whole traces to less.)
 pub const TRACE_MEMORY: usize = 1 << 28;
 
 /// What stands between the files of an input of several: a byte that no text has.
