@@ -39,9 +39,9 @@ fn imitation() -> Method {
 
 fn gradient() -> Method {
     Method::Gradient(Gradient {
-        replicas: 8,
-        requests: 60,
-        horizon: 60,
+        replicas: 16,
+        requests: 100,
+        horizon: 100,
         temperature_ms: 40.0,
         clip_range: 0.2,
         epochs: 3,
