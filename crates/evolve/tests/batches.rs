@@ -264,10 +264,10 @@ fn a_point_that_breaks_capacities_is_fitted() {
         let (batch, run) = midaco.run(&problem, &Budget::default());
         let best = run.best.expect("it looked at points");
         let wanted = batch.placement(&best.point);
-        let fitted = Fitted(midaco.clone()).solve(&problem, &Budget::default()).expect("all may wait");
+        let fitted = Fitted(midaco).solve(&problem, &Budget::default()).expect("all may wait");
         assert_eq!(violations(&problem, &fitted.placement), []);
         assert_eq!(best.value.feasible(), fitted.placement == wanted);
-        assert_eq!(best.value.feasible(), midaco.clone().solve(&problem, &Budget::default()).is_ok());
+        assert_eq!(best.value.feasible(), { midaco }.solve(&problem, &Budget::default()).is_ok());
         broken += usize::from(!best.value.feasible());
         // With the first that waits in its place, and nothing after it, a constraint breaks.
         let waits = |(ours, wanted): (&Decision, &Decision)| *ours == Decision::Defer && ours != wanted;
