@@ -10,6 +10,7 @@ use scale_agents::evolution::Evolution;
 use scale_agents::features::{FEATURES, Features, MEMORY, NAMES, NEAR_MS, OPTIONS, Options};
 use scale_agents::gradient::Gradient;
 use scale_agents::imitation::Imitation;
+use scale_agents::lookahead::{self, LookAhead};
 use scale_agents::scale::{Learner, Method, Scale, ScaleConfig, train};
 use scale_agents::scorer::Scorer;
 use scale_agents::{Day, LearnError};
@@ -435,4 +436,28 @@ fn same_seed_same_bytes_and_resumed_or_not() {
         let refused = scale_agents::Network::load(&file("one")).expect_err("another kind");
         assert!(refused.to_string().contains("scale-scorer-2"), "{refused}");
     }
+}
+
+/// Who sees nothing but its own placement is itself. Who sees others, and every arrival to come, is never worse.
+#[test]
+fn the_oracle_improves_on_what_it_starts_from() {
+    let mut better = 0;
+    for seed in 0..6 {
+        let day = day(seed, 6, 200);
+        let base = Scorer::greedy(0);
+        let mut scale = Scale::new(base.clone());
+        let alone = simulate(&day.platform, &day.workload, &day.sim, Policy::Scheduler(&mut scale), &mut ());
+        let alone = alone.expect("it can be played");
+        let reached = |around| {
+            let look = LookAhead { horizon: 1000, around, sigma: 2.0, slo_penalty_ms: 0.0, seed: Seed(seed) };
+            lookahead::play(&day, &base, &mut [], &look, &mut ()).expect("it can be played")
+        };
+        let itself = reached(0);
+        assert_eq!((itself.summary.latency, itself.taken), (alone.latency, vec![alone.batches, 0]));
+        let oracle = reached(4);
+        let mean = |summary: &scale_sim::Summary| summary.latency_mean().expect("requests").0;
+        assert!(mean(&oracle.summary) <= mean(&alone) + 1e-6, "seed {seed}");
+        better += usize::from(mean(&oracle.summary) < mean(&alone) - 1e-3);
+    }
+    assert!(better >= 2, "better on {better} of 6 days");
 }
