@@ -577,6 +577,24 @@ mod tests {
         check(&sweep("arrivals"), "expected a path to numbers");
     }
 
+    /// The guide's example is an experiment, and its tables name every figure, metric and field.
+    #[test]
+    fn the_guide_is_true() {
+        let guide = include_str!("../../../docs/experiments.md").replace("\r\n", "\n");
+        let example = guide.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+        let experiment = Experiment::parse(example.expect("an example")).expect("valid");
+        assert_eq!((experiment.name.as_str(), experiment.number), ("my", Some(20)));
+        assert!(!experiment.plays("midaco-50k", 2) && experiment.plays("scale", 2));
+        for figure in Figure::ALL {
+            assert!(guide.contains(&format!("`{}`", figure.name())), "{}", figure.name());
+        }
+        let paper = Experiment::parse(built_in("paper").expect("built in")).expect("valid").scenario;
+        let scenario = toml::Table::try_from(paper).expect("a table");
+        for key in scenario.keys() {
+            assert!(guide.contains(&format!("`{key}")), "{key}");
+        }
+    }
+
     #[test]
     fn every_kind_has_a_name_of_its_own() {
         for (index, kind) in Figure::ALL.into_iter().enumerate() {

@@ -44,7 +44,7 @@ pub fn built_in(name: &str) -> Option<&'static str> {
 pub enum Set {
     /// `quick` alone: the head of `paper` on embedded data.
     Quick,
-    /// What two cores do in less than half an hour.
+    /// What two cores do in little more than half an hour.
     Default,
     /// Everything.
     Full,
@@ -54,7 +54,7 @@ pub enum Set {
 /// `paper` includes the training of the agents, `gap`, `convergence` and the sweeps are scaled up from parts. The estimate at
 /// the start rests on it and says so.
 const PLAN: [(&str, Set, u32); 13] = [
-    ("paper", Set::Default, 2300),
+    ("paper", Set::Default, 3400),
     ("burst", Set::Default, 150),
     ("gap", Set::Default, 250),
     ("load", Set::Full, 2000),
