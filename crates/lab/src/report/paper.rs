@@ -293,7 +293,7 @@ impl Relation {
         let range = match (low, high) {
             (low, f64::INFINITY) => format!("above {low}"),
             (0.0, high) => format!("below {high}"),
-            (low, high) => format!("{low} to {high}"),
+            (low, high) => format!("between {low} and {high}"),
         };
         if interval.low >= low && interval.high <= high {
             Verdict::Reproduced(format!("the interval lies {range}"))
