@@ -200,7 +200,7 @@ fn a_generator_is_fitted_and_played() {
     let place = Place::new();
     azure(&place, "in", 3);
     let said = place.does(&["trace", "calibrate", "in", "--functions", "2", "--draws", "3", "--out", "fit"]);
-    assert!(said.contains("o/b/h: real and synthetic") && said.contains("acf 1440 min"), "{said}");
+    assert!(said.contains("o/b/h: real; synthetic, mean") && said.contains("acf 1440 min"), "{said}");
     for name in ["calibration-course.svg", "calibration-autocorrelation.png"] {
         assert!(place.path("fit").join(name).exists(), "{name}");
     }
