@@ -307,8 +307,8 @@ pub fn tornado(chart: &TornadoChart, caption: &Caption) -> Result<Figure, DrawEr
 }
 
 /// Colours that stay apart for colour-blind readers and in print: Okabe and Ito's eight, their yellow darkened for white
-/// paper, eight of Paul Tol's muted scheme, and three more that are rarely drawn beside the others. Markers and line styles repeat every difference.
-pub const PALETTE: [Rgb; 23] = [
+/// paper, eight of Paul Tol's muted scheme, and others that are rarely drawn beside them. Markers and line styles repeat every difference.
+pub const PALETTE: [Rgb; 25] = [
     (0x00, 0x72, 0xb2), // blue
     (0xd5, 0x5e, 0x00), // vermilion
     (0x00, 0x9e, 0x73), // bluish green
@@ -332,6 +332,8 @@ pub const PALETTE: [Rgb; 23] = [
     (0x77, 0xaa, 0xdd), // light blue
     (0x99, 0x00, 0x00), // dark red
     (0xff, 0xaa, 0xcc), // pink
+    (0x66, 0xa6, 0x1e), // leaf green
+    (0x1b, 0x9e, 0xb4), // petrol
 ];
 
 /// Distance between the page's edge and what is on it.
