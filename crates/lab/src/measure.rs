@@ -139,11 +139,13 @@ pub fn measure_share(
     progress.finish();
 
     let progress = Progress::new(&format!("{}: time", experiment.name), jobs.len());
+    // Asked before the thread below sees but one core.
+    let machine = machine();
     let time_all = || -> Result<()> {
         clock::stay_on_one_core();
         for (job, cell) in jobs.iter().zip(&mut cells) {
             if cell.timing.wall_s.is_none() && experiment.timing_requests > 0 && !share.untimed {
-                job.time(cell, experiment.timing_requests, &agents).with_context(|| job.name())?;
+                job.time(cell, experiment.timing_requests, &agents, &machine).with_context(|| job.name())?;
                 record::save(out, cell)?;
             }
             progress.step(&job.name());
@@ -260,7 +262,7 @@ impl Job<'_> {
         Ok(played.into_cell(&self.key, built, build))
     }
 
-    fn time(&self, cell: &mut Cell, requests: usize, agents: &Agents) -> Result<()> {
+    fn time(&self, cell: &mut Cell, requests: usize, agents: &Agents, machine: &str) -> Result<()> {
         let built = &self.group.point.built;
         let Generated { workload, warmup_until, .. } = self.group.generated()?;
         let head = head(workload, *warmup_until, requests);
@@ -271,7 +273,7 @@ impl Job<'_> {
         nanoseconds.sort_by(f64::total_cmp);
         let microseconds = |value: Option<f64>| value.map(|nanoseconds| nanoseconds / 1000.0);
         cell.timing = TimingRow {
-            machine: machine(),
+            machine: machine.to_string(),
             threads: 1,
             decisions: nanoseconds.len() as u64,
             decision_us_mean: microseconds(stats::mean(&nanoseconds)),
