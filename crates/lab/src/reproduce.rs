@@ -44,7 +44,7 @@ pub fn built_in(name: &str) -> Option<&'static str> {
 pub enum Set {
     /// `quick` alone: the head of `paper` on embedded data.
     Quick,
-    /// What two cores do in little more than half an hour.
+    /// What two cores do in about 40 minutes.
     Default,
     /// Everything.
     Full,
@@ -54,14 +54,14 @@ pub enum Set {
 /// `paper` includes the training of the agents, `gap`, `convergence` and the sweeps are scaled up from parts. The estimate at
 /// the start rests on it and says so.
 const PLAN: [(&str, Set, u32); 13] = [
-    ("paper", Set::Default, 3400),
+    ("paper", Set::Default, 3800),
     ("burst", Set::Default, 150),
     ("gap", Set::Default, 250),
     ("load", Set::Full, 2000),
     ("nodes", Set::Full, 600),
     ("convergence", Set::Default, 80),
     ("slo", Set::Default, 60),
-    ("memory", Set::Default, 100),
+    ("memory", Set::Default, 300),
     ("generalisation", Set::Default, 60),
     ("sensitivity", Set::Full, 400),
     ("tight", Set::Full, 2000),
