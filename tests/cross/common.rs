@@ -3,12 +3,12 @@
 use scale_lab::experiment::Experiment;
 use scale_lab::measure;
 use scale_lab::reproduce;
-use scale_lab::roster::{Algorithm, Entry};
+use scale_lab::roster::Entry;
 use scale_lab::scenario::{Built, Scenario, Sites};
 use scale_lab::train::Agents;
 use scale_model::{
-    BatchProblem, Budget, Container, Decision, FunctionId, Instance, NodeId, OneByOne, Outcome, Platform,
-    Seed, Solution, SolveError, Solver, Time, evaluate, violations,
+    BatchProblem, Container, Decision, FunctionId, Instance, NodeId, Outcome, Platform, Seed, Solution,
+    SolveError, Time, evaluate, violations,
 };
 use scale_sim::simulate::placement_of;
 use scale_sim::{Observer, SimConfig, Summary};
@@ -55,11 +55,9 @@ pub(crate) fn play(
 
 /// One batch, decided by a roster entry.
 pub(crate) fn decide(entry: &Entry, problem: &BatchProblem<'_>) -> Result<Solution, SolveError> {
-    match (entry.make)(Seed(1)) {
-        Algorithm::Scheduler(scheduler) => OneByOne(scheduler).solve(problem, &Budget::default()),
-        Algorithm::Solver(mut solver, budget) => solver.solve(problem, &budget),
-        Algorithm::Learned(learned) => panic!("{}: not trained", learned.name()),
-    }
+    let player = entry.player(Seed(1), &Agents::none(), problem.platform, 1);
+    let (mut solver, budget) = player.unwrap_or_else(|error| panic!("{error}")).solver();
+    solver.solve(problem, &budget)
 }
 
 /// Keeps every seventh batch of a run that is not too small, cut to a size that can be solved.

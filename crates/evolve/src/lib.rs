@@ -13,7 +13,8 @@
 //! 2. [`midaco`]: the black-box search, generic over [`Problem`]. [`batch`]: a batch as a [`Problem`]. [`Fitted`]: the search
 //!    on a platform that has to place something.
 //! 3. `ranks`: costs in whole numbers and the encoding by rank. `assignment`: the exact value of a move in O(1).
-//!    `start`: greedy and regret. `exchange`: chains of moves. [`hybrid`]: the search on top of them.
+//!    `start`: greedy and regret. `exchange`: chains of moves. [`hybrid`]: the search on top of them. [`Polish`]: a few moves of
+//!    it after another algorithm.
 
 mod assignment;
 pub mod batch;
@@ -24,6 +25,7 @@ pub mod hybrid;
 pub mod islands;
 pub mod midaco;
 pub mod oracle;
+mod polish;
 pub mod problem;
 mod ranks;
 mod start;
@@ -33,4 +35,5 @@ pub use fitted::Fitted;
 pub use hybrid::{Hybrid, HybridRun};
 pub use midaco::{Found, Midaco, Run, Settings, Step, minimise, minimise_on_islands};
 pub use oracle::Oracle;
+pub use polish::Polish;
 pub use problem::{Problem, Value, Variable};

@@ -37,19 +37,22 @@ impl Solver for GreedyRegret {
             return Err(SolveError::Infeasible { hopeless: hopeless(problem) });
         }
         let mut decisions = vec![Decision::Defer; problem.requests.len()];
+        open.retain(Open::runs);
         while let Some(place) = most_to_lose(&open) {
-            let Open { index, options, .. } = open.remove(place);
-            let Some(&Choice { decision: Decision::Run { node, container }, .. }) = options.first() else {
-                continue;
-            };
-            decisions[index] = Decision::Run { node, container };
-            state.start(problem.platform, problem.requests[index].function, node, container);
-            for request in open.iter_mut().filter(|request| request.looks_at(node)) {
-                request.refresh(problem, &state);
-                if request.options.is_empty() {
-                    return Err(SolveError::NothingFound);
+            let taken = &mut open[place];
+            let index = taken.index;
+            if let Some(&Choice { decision: Decision::Run { node, container }, .. }) = taken.options.first() {
+                decisions[index] = Decision::Run { node, container };
+                state.start(problem.platform, problem.requests[index].function, node, container);
+                taken.options.clear();
+                for request in open.iter_mut().filter(|request| request.looks_at(node)) {
+                    request.refresh(problem, &state);
+                    if request.options.is_empty() {
+                        return Err(SolveError::NothingFound);
+                    }
                 }
             }
+            open.retain(Open::runs);
         }
         Solution::feasible(problem, Placement { decisions })
     }
@@ -120,6 +123,12 @@ impl Open {
         if self.options.len() < 2 && self.more {
             *self = Open::new(problem, state, self.index);
         }
+    }
+
+    /// Whether its best option is a node. Once it is deferral it stays so: options only vanish. (Of thousands that wait in an
+    /// overload nearly all are dropped here.)
+    fn runs(&self) -> bool {
+        self.options.first().is_some_and(|best| best.decision != Decision::Defer)
     }
 
     fn regret(&self) -> f64 {

@@ -2,7 +2,9 @@
 //!
 //! Over a day two algorithms soon decide different problems, because each leaves other containers behind. Here a run of
 //! one algorithm gives the problems, every so many batches one, and each algorithm solves each of them from the same
-//! state. The exact solver proves a bound on each; [`GapRow::gap`] says how far above it an algorithm ends.
+//! state. The exact solver proves a bound on each; [`GapRow::gap`] says how far above it an algorithm ends. Of the algorithm
+//! whose run it is, what counts is what it did there: an agent remembers the requests before, which a batch alone does not
+//! tell it.
 //!
 //! Records stand below `<out>/records/<experiment>/`: `batches/seed<seed>.csv` and `.trace.csv` for each seed, written
 //! when all its batches are solved, and all seeds together in `<experiment>.gap.csv` and `<experiment>.trace.csv`. All of
@@ -11,7 +13,7 @@
 use crate::experiment::{Batches, Experiment, Point};
 use crate::measure::{self, Build, Share};
 use crate::record::{self, RecordError, write_atomically};
-use crate::roster::{self, Algorithm, Entry};
+use crate::roster::{self, Entry, Player};
 use crate::scenario::Built;
 use crate::stats::mean;
 use crate::train::Agents;
@@ -20,8 +22,7 @@ use rayon::prelude::*;
 use scale_evolve::{Hybrid, Midaco};
 use scale_milp::bounds;
 use scale_model::{
-    BatchProblem, Budget, Instance, OneByOne, Outcome, Placement, Proof, Seed, SolveError, Solver, evaluate,
-    violations,
+    BatchProblem, Budget, Instance, Outcome, Placement, Proof, Seed, SolveError, evaluate, violations,
 };
 use scale_sim::Observer;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -174,6 +175,9 @@ pub fn measure(
     let build = Build::of_this_program()?;
     measure::claim_batches(out, experiment, points, &build, share)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let sampler = experiment.batches.as_ref().map_or("", |batches| &batches.sampled_by);
+    let runs: Vec<(&str, u64)> = experiment.seeds.iter().map(|&seed| (sampler, seed)).collect();
+    let agents = Agents::prepare(experiment, &runs, &out.join("agents"), threads)?;
     let mut records = BatchRecords::default();
     for (index, &seed) in experiment.seeds.iter().enumerate() {
         if share.shard.is_some_and(|shard| !shard.has(index)) {
@@ -183,7 +187,7 @@ pub fn measure(
         let part = match files.read().ok().filter(|part| belongs(part, experiment, built, seed)) {
             Some(part) => part,
             None => {
-                let part = pool.install(|| solve_seed(experiment, built, &build, seed))?;
+                let part = pool.install(|| solve_seed(experiment, built, &build, &agents, seed))?;
                 files.write(&part)?;
                 part
             }
@@ -294,21 +298,36 @@ fn write<T: Serialize>(file: &Path, rows: &[T]) -> Result<()> {
 struct Sample {
     every: u64,
     seen: u64,
-    kept: Vec<(u64, Instance)>,
+    kept: Vec<Kept>,
+}
+
+/// A batch of a run, and what was decided there.
+struct Kept {
+    batch: u64,
+    instance: Instance,
+    placement: Placement,
 }
 
 impl Observer for Sample {
-    fn batch(&mut self, problem: &BatchProblem<'_>, _outcomes: &[Outcome], measured: bool) {
+    fn batch(&mut self, problem: &BatchProblem<'_>, outcomes: &[Outcome], measured: bool) {
         if measured {
             if self.seen % self.every == self.every / 2 {
-                self.kept.push((self.seen, Instance::of(problem)));
+                let decisions = outcomes.iter().map(|outcome| outcome.decision).collect();
+                let (instance, placement) = (Instance::of(problem), Placement { decisions });
+                self.kept.push(Kept { batch: self.seen, instance, placement });
             }
             self.seen += 1;
         }
     }
 }
 
-fn solve_seed(experiment: &Experiment, built: &Built, build: &Build, seed: u64) -> Result<BatchRecords> {
+fn solve_seed(
+    experiment: &Experiment,
+    built: &Built,
+    build: &Build,
+    agents: &Agents,
+    seed: u64,
+) -> Result<BatchRecords> {
     let batches = experiment.batches.as_ref().ok_or_else(|| anyhow!("expected [batches]"))?;
     let entries: Result<Vec<&Entry>> =
         experiment.algorithms.iter().map(|name| roster::find(name).map_err(|error| anyhow!(error))).collect();
@@ -317,11 +336,12 @@ fn solve_seed(experiment: &Experiment, built: &Built, build: &Build, seed: u64) 
     let generated = built.workload(seed)?;
     let config = built.sim(generated.warmup_until);
     let mut sample = Sample { every: batches.every, seen: 0, kept: Vec::new() };
-    measure::run(&built.platform, &generated.workload, &config, sampler, &Agents::none(), seed, &mut sample)?;
+    measure::run(&built.platform, &generated.workload, &config, sampler, agents, seed, &mut sample)?;
     let parts: Result<Vec<BatchRecords>> = sample
         .kept
         .par_iter()
-        .map(|(batch, instance)| {
+        .map(|kept| {
+            let Kept { batch, instance, .. } = kept;
             let row = GapRow {
                 experiment: experiment.name.clone(),
                 scenario: built.hash.clone(),
@@ -337,8 +357,7 @@ fn solve_seed(experiment: &Experiment, built: &Built, build: &Build, seed: u64) 
                 bound: 0.0,
                 proved: false,
             };
-            solve_batch(batches, &entries, &instance.problem(), &row)
-                .with_context(|| format!("seed {seed}, batch {batch}"))
+            solve_batch(batches, &entries, kept, &row).with_context(|| format!("seed {seed}, batch {batch}"))
         })
         .collect();
     let mut records = BatchRecords::default();
@@ -350,17 +369,11 @@ fn solve_seed(experiment: &Experiment, built: &Built, build: &Build, seed: u64) 
 }
 
 /// Every algorithm on one batch. `row` has what its rows have in common.
-fn solve_batch(
-    batches: &Batches,
-    entries: &[&Entry],
-    problem: &BatchProblem<'_>,
-    row: &GapRow,
-) -> Result<BatchRecords> {
+fn solve_batch(batches: &Batches, entries: &[&Entry], kept: &Kept, row: &GapRow) -> Result<BatchRecords> {
+    let problem = &kept.instance.problem();
     let exact = roster::find("milp").map_err(|error| anyhow!(error))?;
     let seed = |entry: &Entry| Seed(row.seed).derive(entry.name, row.batch);
-    let Algorithm::Solver(mut solver, budget) = (exact.make)(seed(exact)) else {
-        bail!("milp: expected a solver");
-    };
+    let (mut solver, budget) = player(exact, seed(exact), problem, row.seed)?.solver();
     let optimum = solver.solve(problem, &Budget { nodes: Some(batches.nodes), ..budget }).context("milp")?;
     judge(problem, &optimum.placement).context("milp")?;
     let relaxed = bounds::lp_relaxation(problem, &Budget::default())?.bound;
@@ -378,7 +391,14 @@ fn solve_batch(
             _ if entry.name == exact.name => {
                 (Some(optimum.placement.clone()), Vec::new(), format!("nodes={}", batches.nodes))
             }
-            _ => (decide(entry, seed(entry), problem)?, Vec::new(), entry.parameters.to_string()),
+            _ if entry.name == batches.sampled_by => {
+                (Some(kept.placement.clone()), Vec::new(), entry.parameters.to_string())
+            }
+            _ => {
+                let player = player(entry, seed(entry), problem, row.seed)?;
+                let placement = decide(player, problem).context(entry.name)?;
+                (placement, Vec::new(), entry.parameters.to_string())
+            }
         };
         let objective = match &placement {
             Some(placement) => Some(judge(problem, placement).with_context(|| entry.name)?),
@@ -411,20 +431,17 @@ fn judge(problem: &BatchProblem<'_>, placement: &Placement) -> Result<f64> {
     }
 }
 
-/// An algorithm of the roster on a batch; nothing if it finds no placement.
-fn decide(entry: &Entry, seed: Seed, problem: &BatchProblem<'_>) -> Result<Option<Placement>> {
-    let solved = match (entry.make)(seed) {
-        Algorithm::Scheduler(scheduler) => OneByOne(scheduler).solve(problem, &Budget::default()),
-        Algorithm::Solver(mut solver, budget) => solver.solve(problem, &budget),
-        // What an agent remembers of the requests before belongs to it, and a single batch has none before it.
-        Algorithm::Learned(learned) => {
-            bail!("{}: an agent is not asked about single batches", learned.name())
-        }
-    };
-    match solved {
+fn player(entry: &Entry, draws: Seed, problem: &BatchProblem<'_>, seed: u64) -> Result<Player> {
+    entry.player(draws, &Agents::none(), problem.platform, seed)
+}
+
+/// An algorithm on a batch; nothing if it finds no placement.
+fn decide(player: Player, problem: &BatchProblem<'_>) -> Result<Option<Placement>> {
+    let (mut solver, budget) = player.solver();
+    match solver.solve(problem, &budget) {
         Ok(solution) => Ok(Some(solution.placement)),
         Err(SolveError::NothingFound) => Ok(None),
-        Err(error) => Err(error).with_context(|| entry.name),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -308,7 +308,7 @@ pub fn tornado(chart: &TornadoChart, caption: &Caption) -> Result<Figure, DrawEr
 
 /// Colours that stay apart for colour-blind readers and in print: Okabe and Ito's eight, their yellow darkened for white
 /// paper, eight of Paul Tol's muted scheme, and others that are rarely drawn beside them. Markers and line styles repeat every difference.
-pub const PALETTE: [Rgb; 25] = [
+pub const PALETTE: [Rgb; 26] = [
     (0x00, 0x72, 0xb2), // blue
     (0xd5, 0x5e, 0x00), // vermilion
     (0x00, 0x9e, 0x73), // bluish green
@@ -334,6 +334,7 @@ pub const PALETTE: [Rgb; 25] = [
     (0xff, 0xaa, 0xcc), // pink
     (0x66, 0xa6, 0x1e), // leaf green
     (0x1b, 0x9e, 0xb4), // petrol
+    (0x7a, 0x5c, 0xd6), // violet
 ];
 
 /// Distance between the page's edge and what is on it.

@@ -347,6 +347,14 @@ impl Experiment {
         if let Some(batches) = &self.batches {
             roster::find(&batches.sampled_by).map_err(|error| anyhow!("batches.sampled_by: {error}"))?;
             ensure!(batches.every > 0, "batches.every: 0: expected at least 1");
+            for (index, name) in self.algorithms.iter().enumerate() {
+                let learned = roster::find(name).is_ok_and(|entry| entry.learned().is_some());
+                ensure!(
+                    !learned || *name == batches.sampled_by,
+                    "algorithms[{index}]: {name:?} remembers the requests before, which a batch alone does not tell: expected \
+                     it only as batches.sampled_by"
+                );
+            }
             ensure!(self.sweeps.is_empty(), "batches: expected no sweep beside them");
         }
         if let Some(slow) = &self.slow {

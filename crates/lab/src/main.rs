@@ -7,14 +7,13 @@ use scale_lab::experiment::Experiment;
 use scale_lab::measure::{Shard, Share};
 use scale_lab::merge::Merged;
 use scale_lab::reproduce::{self, Reproduce, Set};
-use scale_lab::roster::{self, Algorithm, ROSTER};
+use scale_lab::roster::{self, ROSTER};
 use scale_lab::scenario::Built;
 use scale_lab::train::{self, Agents, School, Tables};
 use scale_lab::{datasets, measure, merge, record, stats, topology, trace};
 use scale_model::linear::LinearProgram;
 use scale_model::{
-    BatchProblem, Budget, Decision, Instance, OneByOne, Outcome, Proof, Seed, Slo, Solution, SolveError,
-    Solver, Stop, evaluate,
+    BatchProblem, Budget, Decision, Instance, Outcome, Proof, Seed, Slo, Solution, SolveError, Stop, evaluate,
 };
 use scale_sim::Observer;
 use std::fmt::Write as _;
@@ -619,28 +618,22 @@ fn solve(arguments: &SolveArgs) -> Result<ExitCode> {
     ensure!(gap >= 0.0 && gap.is_finite(), "--gap {gap}: expected a number of at least 0");
     let problem = instance.problem();
     let limited = Budget { time_limit: arguments.time_limit, ..Budget::default() };
-    let solved = match (entry.make)(Seed(arguments.seed).derive(entry.name, 0)) {
-        Algorithm::Scheduler(scheduler) => OneByOne(scheduler).solve(&problem, &Budget::default()),
-        Algorithm::Learned(learned) => {
-            let file = arguments.agent.as_ref().with_context(|| {
-                format!("--solver {name}: expected --agent with a file that `scale train` wrote")
-            })?;
-            let agents = Agents::from_file(learned, file)?;
-            let scheduler = agents.scheduler(learned, problem.platform, arguments.seed)?;
-            OneByOne(scheduler).solve(&problem, &Budget::default())
-        }
-        Algorithm::Solver(mut solver, budget) => {
-            let SolveArgs { evaluations, nodes, time_limit, .. } = *arguments;
-            let budget = Budget {
-                evaluations: evaluations.or(budget.evaluations),
-                nodes: nodes.or(budget.nodes),
-                time_limit: time_limit.or(budget.time_limit),
-                relative_gap: gap,
-                ..budget
-            };
-            solver.solve(&problem, &budget)
-        }
+    let agents = match (entry.learned(), &arguments.agent) {
+        (Some(learned), Some(file)) => Agents::from_file(learned, file)?,
+        (Some(_), None) => bail!("--solver {name}: expected --agent with a file that `scale train` wrote"),
+        (None, _) => Agents::none(),
     };
+    let draws = Seed(arguments.seed).derive(entry.name, 0);
+    let (mut solver, budget) = entry.player(draws, &agents, problem.platform, arguments.seed)?.solver();
+    let SolveArgs { evaluations, nodes, time_limit, .. } = *arguments;
+    let budget = Budget {
+        evaluations: evaluations.or(budget.evaluations),
+        nodes: nodes.or(budget.nodes),
+        time_limit: time_limit.or(budget.time_limit),
+        relative_gap: gap,
+        ..budget
+    };
+    let solved = solver.solve(&problem, &budget);
     let solution = match solved {
         Ok(solution) => solution,
         Err(error @ (SolveError::Infeasible { .. } | SolveError::NothingFound)) => {

@@ -13,7 +13,7 @@ use crate::clock::{self, Timed};
 use crate::experiment::{Experiment, Point};
 use crate::merge;
 use crate::record::{self, Cell, Key, Records, Row, TimingRow};
-use crate::roster::{self, Algorithm, Entry};
+use crate::roster::{self, Entry, Player};
 use crate::scenario::Built;
 use crate::stats::{self, Cdf};
 use crate::train::Agents;
@@ -338,11 +338,8 @@ pub fn play(
     })
 }
 
-fn algorithm(entry: &Entry, agents: &Agents, platform: &Platform, seed: u64) -> Result<Algorithm> {
-    Ok(match (entry.make)(Seed(seed).derive(entry.name, 0)) {
-        Algorithm::Learned(learned) => Algorithm::Scheduler(agents.scheduler(learned, platform, seed)?),
-        ready => ready,
-    })
+fn player(entry: &Entry, agents: &Agents, platform: &Platform, seed: u64) -> Result<Player> {
+    entry.player(Seed(seed).derive(entry.name, 0), agents, platform, seed)
 }
 
 /// Lets an entry of the roster play a workload.
@@ -358,14 +355,13 @@ pub fn run(
     seed: u64,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    Ok(match algorithm(entry, agents, platform, seed)? {
-        Algorithm::Scheduler(mut scheduler) => {
+    Ok(match player(entry, agents, platform, seed)? {
+        Player::Scheduler(mut scheduler) => {
             simulate(platform, workload, config, Policy::Scheduler(scheduler.as_mut()), observer)?
         }
-        Algorithm::Solver(mut solver, budget) => {
+        Player::Solver(mut solver, budget) => {
             simulate(platform, workload, config, Policy::Solver(solver.as_mut(), budget), observer)?
         }
-        Algorithm::Learned(learned) => bail!("{}: not trained", learned.name()),
     })
 }
 
@@ -379,20 +375,19 @@ fn time(
     agents: &Agents,
     seed: u64,
 ) -> Result<Vec<f64>> {
-    match algorithm(entry, agents, platform, seed)? {
-        Algorithm::Scheduler(mut scheduler) => {
+    match player(entry, agents, platform, seed)? {
+        Player::Scheduler(mut scheduler) => {
             let mut timed = Timed::new(scheduler.as_mut() as &mut dyn Scheduler, config.warmup_until);
             simulate(platform, workload, config, Policy::Scheduler(&mut timed), &mut ())?;
             Ok(timed.nanoseconds)
         }
-        Algorithm::Solver(mut solver, budget) => {
+        Player::Solver(mut solver, budget) => {
             let from = config.warmup_until;
             let mut timed = Timed::new(solver.as_mut() as &mut dyn Solver, from);
             let mut player = AfterWarmup { warmup: OneByOne(GreedyLatency), then: &mut timed, from };
             simulate(platform, workload, config, Policy::Solver(&mut player, budget), &mut ())?;
             Ok(timed.nanoseconds)
         }
-        Algorithm::Learned(learned) => bail!("{}: not trained", learned.name()),
     }
 }
 

@@ -1,22 +1,39 @@
 //! The roster: every algorithm that an experiment may name, once. A new one is an entry here.
 
-use crate::train::Learned;
-use scale_evolve::{Fitted, Hybrid, Midaco};
+use crate::train::{Agents, Learned};
+use anyhow::Result;
+use scale_evolve::{Fitted, Hybrid, Midaco, Polish};
 use scale_heuristics::{
     GreedyLatency, GreedyRegret, Hermod, K8sDefault, LeastLoaded, Nearest, OpenWhiskSharding, PowerOfTwo,
     RandomFeasible, RoundRobin, WarmFirstFit,
 };
 use scale_milp::{Formulation, Milp};
-use scale_model::{Budget, Scheduler, Seed, Solver};
+use scale_model::{Budget, OneByOne, Platform, Scheduler, Seed, Solver};
 
 /// An algorithm ready to play one run.
-pub enum Algorithm {
+pub enum Player {
     /// Decides request by request.
     Scheduler(Box<dyn Scheduler + Send>),
     /// Decides batch by batch within a budget.
     Solver(Box<dyn Solver + Send>, Budget),
-    /// Decides request by request once it is trained: see [`Agents`](crate::train::Agents).
-    Learned(Learned),
+}
+
+impl Player {
+    /// As something that decides batch by batch.
+    pub fn solver(self) -> (Box<dyn Solver + Send>, Budget) {
+        match self {
+            Player::Scheduler(scheduler) => (Box::new(OneByOne(scheduler)), Budget::default()),
+            Player::Solver(solver, budget) => (solver, budget),
+        }
+    }
+}
+
+/// What an entry of the roster makes.
+pub enum Algorithm {
+    /// An algorithm that needs no training.
+    Ready(Player),
+    /// An agent, and what is made of it once it is trained, with a seed for whatever that draws.
+    Learned(Learned, fn(Box<dyn Scheduler + Send>, Seed) -> Player),
 }
 
 /// An entry of the roster.
@@ -36,11 +53,22 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Which agent it is, if it is one.
+    /// Which agent it needs, if it needs one.
     pub fn learned(&self) -> Option<Learned> {
         match (self.make)(Seed(0)) {
-            Algorithm::Learned(learned) => Some(learned),
-            Algorithm::Scheduler(_) | Algorithm::Solver(..) => None,
+            Algorithm::Learned(learned, _) => Some(learned),
+            Algorithm::Ready(_) => None,
+        }
+    }
+
+    /// The algorithm ready to play the workload of `seed` on a platform; `draws` is for whatever it draws.
+    ///
+    /// # Errors
+    /// An agent that is not among `agents`, or does not fit the platform.
+    pub fn player(&self, draws: Seed, agents: &Agents, platform: &Platform, seed: u64) -> Result<Player> {
+        match (self.make)(draws) {
+            Algorithm::Ready(player) => Ok(player),
+            Algorithm::Learned(learned, then) => Ok(then(agents.scheduler(learned, platform, seed)?, draws)),
         }
     }
 }
@@ -61,7 +89,7 @@ pub const ROSTER: &[Entry] = &[
         color: (213, 94, 0),
         about: "whole batch: always the request that loses most without its best node",
         parameters: "",
-        make: |_| Algorithm::Solver(Box::new(GreedyRegret), Budget::default()),
+        make: |_| solver(GreedyRegret),
     },
     Entry {
         name: "milp",
@@ -85,7 +113,7 @@ pub const ROSTER: &[Entry] = &[
         color: (68, 170, 153),
         about: "whole batch: black-box evolution with the oracle penalty, 50k evaluations",
         parameters: "evaluations=50000",
-        make: |seed| evolution(Fitted(Midaco { evaluations: 50_000, seed })),
+        make: |seed| solver(Fitted(Midaco { evaluations: 50_000, seed })),
     },
     Entry {
         name: "midaco-100k",
@@ -93,7 +121,7 @@ pub const ROSTER: &[Entry] = &[
         color: (204, 102, 119),
         about: "whole batch: black-box evolution with the oracle penalty, 100k evaluations",
         parameters: "evaluations=100000",
-        make: |seed| evolution(Fitted(Midaco { evaluations: 100_000, seed })),
+        make: |seed| solver(Fitted(Midaco { evaluations: 100_000, seed })),
     },
     Entry {
         name: "midaco-200k",
@@ -101,7 +129,7 @@ pub const ROSTER: &[Entry] = &[
         color: (153, 153, 51),
         about: "whole batch: black-box evolution with the oracle penalty, 200k evaluations",
         parameters: "evaluations=200000",
-        make: |seed| evolution(Fitted(Midaco { evaluations: 200_000, seed })),
+        make: |seed| solver(Fitted(Midaco { evaluations: 200_000, seed })),
     },
     Entry {
         name: "hybrid-200k",
@@ -109,7 +137,7 @@ pub const ROSTER: &[Entry] = &[
         color: (170, 68, 153),
         about: "whole batch: evolution by single moves from greedy starts, 200k evaluations",
         parameters: "evaluations=200000",
-        make: |seed| evolution(Hybrid { evaluations: 200_000, seed }),
+        make: |seed| solver(Hybrid { evaluations: 200_000, seed }),
     },
     Entry {
         name: "scale",
@@ -117,7 +145,15 @@ pub const ROSTER: &[Entry] = &[
         color: (238, 51, 119),
         about: "learned: a scorer with foresight on top of greedy, trained by evolution strategies",
         parameters: "training=agents.toml",
-        make: |_| Algorithm::Learned(Learned::Scale),
+        make: |_| agent(Learned::Scale),
+    },
+    Entry {
+        name: "scale+polish",
+        label: "Scale, polished",
+        color: (122, 92, 214),
+        about: "scale, and then a hundred moves a request towards the batch's optimum",
+        parameters: "training=agents.toml evaluations_a_request=100",
+        make: |_| Algorithm::Learned(Learned::Scale, polished),
     },
     Entry {
         name: "scale-mlp",
@@ -125,7 +161,7 @@ pub const ROSTER: &[Entry] = &[
         color: (153, 0, 0),
         about: "ablation of scale: with 16 hidden units",
         parameters: "training=agents.toml",
-        make: |_| Algorithm::Learned(Learned::ScaleMlp),
+        make: |_| agent(Learned::ScaleMlp),
     },
     Entry {
         name: "scale-blind",
@@ -133,7 +169,7 @@ pub const ROSTER: &[Entry] = &[
         color: (255, 170, 204),
         about: "ablation of scale: without what it remembers of past requests",
         parameters: "training=agents.toml",
-        make: |_| Algorithm::Learned(Learned::ScaleBlind),
+        make: |_| agent(Learned::ScaleBlind),
     },
     Entry {
         name: "scale-alone",
@@ -141,7 +177,7 @@ pub const ROSTER: &[Entry] = &[
         color: (0, 77, 64),
         about: "ablation of scale: without what it knows of the rest of the batch",
         parameters: "training=agents.toml",
-        make: |_| Algorithm::Learned(Learned::ScaleAlone),
+        make: |_| agent(Learned::ScaleAlone),
     },
     Entry {
         name: "scale-imitation",
@@ -149,7 +185,7 @@ pub const ROSTER: &[Entry] = &[
         color: (102, 166, 30),
         about: "comparison with scale: the same scorer, trained to imitate the optimum of every batch",
         parameters: "training=agents.toml",
-        make: |_| Algorithm::Learned(Learned::ScaleImitation),
+        make: |_| agent(Learned::ScaleImitation),
     },
     Entry {
         name: "scale-gradient",
@@ -157,7 +193,7 @@ pub const ROSTER: &[Entry] = &[
         color: (27, 158, 180),
         about: "comparison with scale: the same scorer, trained by the policy gradient with an input-driven baseline",
         parameters: "training=agents.toml",
-        make: |_| Algorithm::Learned(Learned::ScaleGradient),
+        make: |_| agent(Learned::ScaleGradient),
     },
     Entry {
         name: "scale-ppo",
@@ -165,7 +201,7 @@ pub const ROSTER: &[Entry] = &[
         color: (238, 136, 102),
         about: "learned: the paper's actor-critic on the flat state, trained by PPO",
         parameters: "training=agents.toml",
-        make: |_| Algorithm::Learned(Learned::Ppo),
+        make: |_| agent(Learned::Ppo),
     },
     Entry {
         name: "m-dqn",
@@ -173,7 +209,7 @@ pub const ROSTER: &[Entry] = &[
         color: (119, 170, 221),
         about: "learned: the paper's baseline, multi-step DQN on the flat state",
         parameters: "training=agents.toml",
-        make: |_| Algorithm::Learned(Learned::MDqn),
+        make: |_| agent(Learned::MDqn),
     },
     Entry {
         name: "nearest",
@@ -250,15 +286,24 @@ pub const ROSTER: &[Entry] = &[
 ];
 
 fn milp(formulation: Formulation) -> Algorithm {
-    Algorithm::Solver(Box::new(Milp { formulation, random_seed: 0 }), Budget::default())
+    solver(Milp { formulation, random_seed: 0 })
 }
 
-fn evolution(solver: impl Solver + Send + 'static) -> Algorithm {
-    Algorithm::Solver(Box::new(solver), Budget::default())
+fn solver(solver: impl Solver + Send + 'static) -> Algorithm {
+    Algorithm::Ready(Player::Solver(Box::new(solver), Budget::default()))
 }
 
 fn scheduler(scheduler: impl Scheduler + Send + 'static) -> Algorithm {
-    Algorithm::Scheduler(Box::new(scheduler))
+    Algorithm::Ready(Player::Scheduler(Box::new(scheduler)))
+}
+
+fn agent(learned: Learned) -> Algorithm {
+    Algorithm::Learned(learned, |scheduler, _| Player::Scheduler(scheduler))
+}
+
+fn polished(scheduler: Box<dyn Scheduler + Send>, seed: Seed) -> Player {
+    let polish = Polish { first: OneByOne(scheduler), evaluations_a_request: 100, seed };
+    Player::Solver(Box::new(polish), Budget::default())
 }
 
 /// The entry with this name.

@@ -12,6 +12,7 @@ use crate::experiment::{Metric, Sweep};
 use crate::record::{Cell, Records};
 use crate::report::paper::{CLAIMS, RELATIONS, SCALE, Verdict};
 use crate::reproduce::ratio;
+use crate::roster;
 
 /// The answer of a block; `None` as long as nothing is measured. `records` are its own.
 pub(super) fn of(input: &ReportInput, block: &Block, records: &Records) -> Option<String> {
@@ -300,10 +301,23 @@ fn gaps(input: &ReportInput, batches: &BatchRecords) -> Option<String> {
     let midaco = mean_gap(batches, crate::report::paper::MIDACO_200K).map_or(String::new(), |gap| {
         format!("; that of the paper's baseline at 200k evaluations is {} %", text(Some(gap), 3))
     });
+    // An agent stands only among batches of its own days.
+    let learned =
+        |style: &&&Style| roster::find(&style.algorithm).is_ok_and(|entry| entry.learned().is_some());
+    let agent = styles.iter().filter(learned).find_map(|style| {
+        let gap = mean_gap(batches, &style.algorithm)?;
+        let words = format!(
+            "; {}, whose own days these batches are from, ends {} %",
+            style.label,
+            text(Some(gap), 3)
+        );
+        Some(format!("{words} above the bound of each batch"))
+    });
     Some(format!(
-        "{first} The mean gap of {} is {} %{compared}{midaco}.",
+        "{first} The mean gap of {} is {} %{compared}{midaco}{}.",
         label(input, yardstick),
-        text(Some(own), 3)
+        text(Some(own), 3),
+        agent.unwrap_or_default()
     ))
 }
 
