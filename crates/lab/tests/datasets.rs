@@ -113,7 +113,7 @@ fn answer(mut stream: TcpStream, content: &[u8], range: Option<usize>, reply: &R
         ),
         None => format!("HTTP/1.1 200 OK\r\nContent-Length: {total}\r\n\r\n"),
     };
-    let whole = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+    let whole = "HTTP/1.1 200 OK\r\n\r\n";
     let (head, body) = match *reply {
         Reply::Send => (part(start), content[start..].to_vec()),
         Reply::Cut(length) | Reply::Stall(length) => {
@@ -139,6 +139,8 @@ fn answer(mut stream: TcpStream, content: &[u8], range: Option<usize>, reply: &R
         }
         Reply::Garbage => ("220 ready for mail\r\n".into(), Vec::new()),
     };
+    // Each connection has one answer: a client that sent the next request on it would meet its end.
+    let head = head.replacen("\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1);
     stream.write_all(head.as_bytes())?;
     stream.write_all(&body)?;
     stream.flush()?;
