@@ -14,7 +14,7 @@ use crate::env::Day;
 use crate::error::{LearnError, require};
 use crate::features::{Features, OPTIONS, Options};
 use crate::ppo::Surrogate;
-use crate::scale::{Costs, Learner, Lesson, Scale, go_on, stretch};
+use crate::scale::{Costs, Learner, Lesson, Passes, Scale, go_on, stretch};
 use rayon::prelude::*;
 use scale_model::{BatchProblem, ClusterState, Decision, Scheduler};
 use serde::{Deserialize, Serialize};
@@ -155,7 +155,21 @@ pub(crate) fn step(
     let square = drawn.iter().map(|drawn| drawn.advantage.powi(2)).sum::<f64>();
     let deviation = (square / drawn.len().max(1) as f64).sqrt() + 1e-8;
     drawn.iter_mut().for_each(|drawn| drawn.advantage /= deviation);
-    let loss = improve(learner, settings, &drawn);
+    let passes = Passes {
+        epochs: settings.epochs,
+        minibatch: settings.minibatch,
+        temperature: settings.temperature_ms as f32 / 100.0,
+    };
+    let loss = learner.fit(
+        &passes,
+        &drawn,
+        |drawn| (&drawn.options, drawn.choice),
+        |drawn, log_prob| {
+            let log_ratio = f64::from(log_prob - drawn.log_prob);
+            let surrogate = Surrogate::of(log_ratio, drawn.advantage, settings.clip_range);
+            (-surrogate.value, -surrogate.slope)
+        },
+    );
     Ok(Lesson { decisions, cost_ms, loss })
 }
 
@@ -186,30 +200,4 @@ pub fn returns(costs: &[f64], horizon: usize) -> Vec<f64> {
         returns[place] = -sum;
     }
     returns
-}
-
-/// Some epochs of mini-batches; the mean loss of the last.
-fn improve(learner: &mut Learner, settings: &Gradient, drawn: &[Drawn]) -> Option<f64> {
-    let temperature = settings.temperature_ms as f32 / 100.0;
-    let mut order: Vec<usize> = (0..drawn.len()).collect();
-    let mut loss = None;
-    for _ in 0..settings.epochs {
-        learner.draw.shuffle(&mut order);
-        let mut sum = 0.0;
-        for batch in order.chunks(settings.minibatch) {
-            let mut gradient = vec![0.0; learner.scorer.weights.len()];
-            for Drawn { options, choice, log_prob, advantage, .. } in batch.iter().map(|&index| &drawn[index])
-            {
-                let log_probs = learner.scorer.log_probs(options, temperature);
-                let log_ratio = f64::from(log_probs[*choice] - log_prob);
-                let surrogate = Surrogate::of(log_ratio, *advantage, settings.clip_range);
-                sum -= surrogate.value;
-                let slope = -(surrogate.slope / batch.len() as f64) as f32;
-                learner.scorer.add_gradient(options, &log_probs, *choice, temperature, slope, &mut gradient);
-            }
-            learner.descend(&mut gradient);
-        }
-        loss = (!drawn.is_empty()).then(|| sum / drawn.len() as f64);
-    }
-    loss
 }

@@ -18,7 +18,7 @@
 use crate::env::Day;
 use crate::error::{LearnError, require};
 use crate::features::{Features, Options};
-use crate::scale::{Costs, Learner, Lesson, Scale, stretch};
+use crate::scale::{Costs, Learner, Lesson, Passes, Scale, stretch};
 use scale_model::{BatchProblem, Budget, Decision, Placement, Solver, decide_batch};
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +93,18 @@ pub(crate) fn step(
         decisions += costs.decisions;
         cost += costs.of.iter().sum::<f64>() / (costs.of.len() * config.days) as f64;
     }
-    let loss = fit(learner, settings, &labels);
+    let passes = Passes {
+        epochs: settings.epochs,
+        minibatch: settings.minibatch,
+        temperature: settings.temperature_ms as f32 / 100.0,
+    };
+    // Cross-entropy.
+    let loss = learner.fit(
+        &passes,
+        &labels,
+        |label| (&label.options, label.choice),
+        |_, log_prob| (-f64::from(log_prob), -1.0),
+    );
     Ok(Lesson { decisions, cost_ms: cost, loss })
 }
 
@@ -115,27 +126,4 @@ fn label(problem: &BatchProblem<'_>, taught: &Placement, eyes: &mut Features, la
         }
         state.start(problem.platform, request.function, node, container);
     }
-}
-
-/// Some epochs of mini-batches; the mean cross-entropy of the last.
-fn fit(learner: &mut Learner, settings: &Imitation, labels: &[Label]) -> Option<f64> {
-    let temperature = settings.temperature_ms as f32 / 100.0;
-    let mut order: Vec<usize> = (0..labels.len()).collect();
-    let mut loss = None;
-    for _ in 0..settings.epochs {
-        learner.draw.shuffle(&mut order);
-        let mut sum = 0.0;
-        for batch in order.chunks(settings.minibatch) {
-            let mut gradient = vec![0.0; learner.scorer.weights.len()];
-            let slope = -1.0 / batch.len() as f32;
-            for Label { options, choice } in batch.iter().map(|&index| &labels[index]) {
-                let log_probs = learner.scorer.log_probs(options, temperature);
-                sum -= f64::from(log_probs[*choice]);
-                learner.scorer.add_gradient(options, &log_probs, *choice, temperature, slope, &mut gradient);
-            }
-            learner.descend(&mut gradient);
-        }
-        loss = (!labels.is_empty()).then(|| sum / labels.len() as f64);
-    }
-    loss
 }

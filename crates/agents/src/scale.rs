@@ -307,6 +307,45 @@ impl Learner {
         self.curve.len() as f64 / self.config.generations as f64
     }
 
+    /// Makes a loss of decisions smaller, mini-batch by mini-batch, and returns its mean in the last epoch. An example is the
+    /// options of a decision and the option that was taken; `loss` is told ln pi of that option, and says what it costs and
+    /// the derivative of the cost by ln pi.
+    pub(crate) fn fit<T>(
+        &mut self,
+        passes: &Passes,
+        examples: &[T],
+        example: impl Fn(&T) -> (&Options, usize),
+        loss: impl Fn(&T, f32) -> (f64, f64),
+    ) -> Option<f64> {
+        let mut order: Vec<usize> = (0..examples.len()).collect();
+        let mut mean = None;
+        for _ in 0..passes.epochs {
+            self.draw.shuffle(&mut order);
+            let mut sum = 0.0;
+            for batch in order.chunks(passes.minibatch) {
+                let mut gradient = vec![0.0; self.scorer.weights.len()];
+                for one in batch.iter().map(|&index| &examples[index]) {
+                    let (options, choice) = example(one);
+                    let log_probs = self.scorer.log_probs(options, passes.temperature);
+                    let (value, slope) = loss(one, log_probs[choice]);
+                    sum += value;
+                    let slope = (slope / batch.len() as f64) as f32;
+                    self.scorer.add_gradient(
+                        options,
+                        &log_probs,
+                        choice,
+                        passes.temperature,
+                        slope,
+                        &mut gradient,
+                    );
+                }
+                self.descend(&mut gradient);
+            }
+            mean = (!examples.is_empty()).then(|| sum / examples.len() as f64);
+        }
+        mean
+    }
+
     /// A step of Adam against the gradient, of the weights that are trained.
     pub(crate) fn descend(&mut self, gradient: &mut [f32]) {
         let learning_rate = self.config.learning_rate * (1.0 - 0.9 * self.done());
@@ -316,6 +355,15 @@ impl Learner {
         let rates = Rates { learning_rate, beta1: 0.9, beta2: 0.99, epsilon: 1e-8 };
         self.adam.step(&rates, &mut self.scorer.weights, gradient);
     }
+}
+
+/// How [`Learner::fit`] goes through its examples.
+pub(crate) struct Passes {
+    pub(crate) epochs: usize,
+    /// Examples of one step.
+    pub(crate) minibatch: usize,
+    /// Of the softmax over scores, in units of 100 ms.
+    pub(crate) temperature: f32,
 }
 
 /// A stretch of a day from a batch after its warm-up on, drawn so that `length` requests come after it where the day has as

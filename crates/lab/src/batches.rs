@@ -115,6 +115,16 @@ pub struct BatchRecords {
 }
 
 impl BatchRecords {
+    /// The rows of all parts, in their order.
+    fn joined(parts: Vec<BatchRecords>) -> BatchRecords {
+        let mut all = BatchRecords::default();
+        for part in parts {
+            all.gaps.extend(part.gaps);
+            all.traces.extend(part.traces);
+        }
+        all
+    }
+
     /// The gaps of all batches, in percent, ascending.
     pub fn gaps_of(&self, algorithm: &str) -> Vec<f64> {
         let rows = self.gaps.iter().filter(|row| row.algorithm == algorithm);
@@ -178,7 +188,7 @@ pub fn measure(
     let sampler = experiment.batches.as_ref().map_or("", |batches| &batches.sampled_by);
     let runs: Vec<(&str, u64)> = experiment.seeds.iter().map(|&seed| (sampler, seed)).collect();
     let agents = Agents::prepare(experiment, &runs, &out.join("agents"), threads)?;
-    let mut records = BatchRecords::default();
+    let mut parts = Vec::new();
     for (index, &seed) in experiment.seeds.iter().enumerate() {
         if share.shard.is_some_and(|shard| !shard.has(index)) {
             continue;
@@ -193,9 +203,9 @@ pub fn measure(
             }
         };
         tracing::info!("{} {}/{}: seed {seed}", experiment.name, index + 1, experiment.seeds.len());
-        records.gaps.extend(part.gaps);
-        records.traces.extend(part.traces);
+        parts.push(part);
     }
+    let records = BatchRecords::joined(parts);
     if share.shard.is_none() {
         Files::of_all(out, &experiment.name).write(&records)?;
     }
@@ -212,13 +222,9 @@ pub fn files_of(seed: u64) -> [String; 2] {
 /// # Errors
 /// A seed's file that cannot be read, or a table that cannot be written.
 pub fn write_tables(out: &Path, experiment: &str, seeds: &[u64]) -> Result<()> {
-    let mut records = BatchRecords::default();
-    for &seed in seeds {
-        let part = Files::of(out, experiment, seed).read()?;
-        records.gaps.extend(part.gaps);
-        records.traces.extend(part.traces);
-    }
-    Files::of_all(out, experiment).write(&records)
+    let parts: Result<Vec<BatchRecords>> =
+        seeds.iter().map(|&seed| Files::of(out, experiment, seed).read()).collect();
+    Files::of_all(out, experiment).write(&BatchRecords::joined(parts?))
 }
 
 /// What [`measure()`] has recorded.
@@ -226,17 +232,15 @@ pub fn write_tables(out: &Path, experiment: &str, seeds: &[u64]) -> Result<()> {
 /// # Errors
 /// If something is missing, or belongs to another version of the experiment.
 pub fn recorded(experiment: &Experiment, built: &Built, out: &Path) -> Result<BatchRecords> {
-    let mut records = BatchRecords::default();
-    for &seed in &experiment.seeds {
+    let part = |&seed: &u64| -> Result<BatchRecords> {
         let part = Files::of(out, &experiment.name, seed).read()?;
         ensure!(
             belongs(&part, experiment, built, seed),
             "seed {seed}: recorded for another version of the experiment: run `scale measure` first"
         );
-        records.gaps.extend(part.gaps);
-        records.traces.extend(part.traces);
-    }
-    Ok(records)
+        Ok(part)
+    };
+    Ok(BatchRecords::joined(experiment.seeds.iter().map(part).collect::<Result<_>>()?))
 }
 
 /// Whether rows are those of this scenario and these algorithms, all of them.
@@ -360,12 +364,7 @@ fn solve_seed(
             solve_batch(batches, &entries, kept, &row).with_context(|| format!("seed {seed}, batch {batch}"))
         })
         .collect();
-    let mut records = BatchRecords::default();
-    for part in parts? {
-        records.gaps.extend(part.gaps);
-        records.traces.extend(part.traces);
-    }
-    Ok(records)
+    Ok(BatchRecords::joined(parts?))
 }
 
 /// Every algorithm on one batch. `row` has what its rows have in common.
