@@ -177,6 +177,13 @@ impl Assignment {
         group.add(ranks.cost(k, column), ranks.late)
     }
 
+    /// What a request costs on a column where it comes first: the least that it can cost there.
+    #[inline(always)]
+    pub(crate) fn first(&self, ranks: &Ranks, k: usize, column: u32) -> i64 {
+        let group = &self.groups[ranks.requests[k].row + column as usize];
+        Group { count: 0, warm_only: 0, ..*group }.add(ranks.cost(k, column), ranks.late)
+    }
+
     /// What a request would save by leaving.
     #[inline(always)]
     pub(crate) fn saving(&self, ranks: &Ranks, k: usize) -> i64 {

@@ -30,12 +30,19 @@ pub(crate) fn improve(state: &mut Assignment, ranks: &Ranks) -> bool {
     let arcs: Vec<i64> = (0..count * count).map(|at| arc(state, ranks, at / count, at % count)).collect();
     let ends: Vec<Vec<(i64, u32)>> = (0..count)
         .map(|k| {
-            let room = |&&to: &&u32| to != state.place[k] && state.fits(ranks, k, to);
-            let mut ends: Vec<(i64, u32)> =
-                ranks.row(k).iter().filter(room).map(|&to| (state.price(ranks, k, to), to)).collect();
             // A chain touches so many nodes at most that one of the first is not among them.
-            ends.sort_unstable();
-            ends.truncate(LONGEST + 1);
+            let mut ends: Vec<(i64, u32)> = Vec::with_capacity(LONGEST + 2);
+            for &to in ranks.row(k) {
+                if ends.len() > LONGEST && state.first(ranks, k, to) > ends[LONGEST].0 {
+                    break;
+                }
+                if to != state.place[k] && state.fits(ranks, k, to) {
+                    let end = (state.price(ranks, k, to), to);
+                    let at = ends.partition_point(|other| *other < end);
+                    ends.insert(at, end);
+                    ends.truncate(LONGEST + 1);
+                }
+            }
             ends
         })
         .collect();

@@ -38,6 +38,7 @@ use scale_model::{
     BatchProblem, Budget, Decision, Placement, Proof, Seed, Solution, SolveError, Solver, Stop, evaluate,
     violations,
 };
+use std::sync::LazyLock;
 
 /// Trials after which temperature and weights change; a 400th of the search if that is less, so that a short one has
 /// time to find the weights too.
@@ -52,6 +53,11 @@ const DEVIATION: [f64; 2] = [6.0, 2.0];
 /// Capacity weight at the start: ms for the cores or the memory of a mean request; and its range.
 const WEIGHT: f64 = 100.0;
 const WEIGHTS: [f64; 2] = [0.01, 1e4];
+/// Temperature and capacity weight at the start of [`Hybrid::improve`], ms. A warmer search would first lose what the start is worth,
+/// and a softer weight spends most of a short one beyond the capacities: with 5,000 evaluations for 70 requests at load 0.7, from
+/// `greedy-latency`, it ends 1.2 % above the best known, with [`WEIGHT`] 11 %.
+const COLD: f64 = 3.0;
+const FIRM: f64 = 1000.0;
 /// Factors on the capacity weight for each round that ends feasible and infeasible.
 const EASE: f64 = 0.98;
 const PRESS: f64 = 1.03;
@@ -96,6 +102,37 @@ pub struct HybridRun {
 }
 
 impl Hybrid {
+    /// The same search from a given placement, cold and on one island: for a few evaluations a request after another scheduler. Never
+    /// worse than the placement by the judge: what is allowed comes first, then the objective. A placement that fills a node with
+    /// more than it holds, or is not one of this batch, comes back as it is.
+    ///
+    /// All evaluations go into trials. Before the first, the costs of every request on every node are worked out and sorted: 0.15 ms
+    /// for 70 requests on 125 nodes on a processor of 2.1 GHz, where a thousand trials take 0.09 ms.
+    pub fn improve(&self, problem: &BatchProblem<'_>, start: &Placement) -> Placement {
+        let count = problem.requests.len();
+        if self.evaluations == 0 || count == 0 || start.decisions.len() != count {
+            return start.clone();
+        }
+        let known = |decision: &Decision| match decision {
+            Decision::Run { node, .. } => node.index() < problem.platform.topology.nodes.len(),
+            Decision::Defer => true,
+        };
+        if !start.decisions.iter().all(known) {
+            return start.clone();
+        }
+        let ranks = Ranks::of(problem);
+        let state = Assignment::of(&ranks, &ranks.columns_of(&start.decisions));
+        if !state.feasible() {
+            return start.clone();
+        }
+        let draw = Draw::new(self.seed.derive("improve", 0));
+        let mut island = Island::new(&ranks, draw, state, COLD, self.evaluations);
+        island.weight = FIRM * ranks.ticks;
+        island.advance(self.evaluations, &Watch::default());
+        let found = placement(problem, &island.best.1);
+        judged(problem, [start.decisions.clone(), found.decisions].into_iter())
+    }
+
     /// The search on a batch, with its trace. `budget` as in [`Solver::solve`].
     pub fn run(&self, problem: &BatchProblem<'_>, budget: &Budget) -> HybridRun {
         let ranks = Ranks::of(problem);
@@ -113,24 +150,14 @@ impl Hybrid {
         // What chains get at the end, if that is enough for two rounds of them.
         let reserve = (evaluations - seeded) / CHAINS;
         let annealed = evaluations - seeded - if reserve < 2 * round { 0 } else { reserve };
-        let tables = Tables::new();
+        let heat = (HEAT[0] * evaluations as f64 / (PATIENT * count.max(1) as f64)).clamp(HEAT[0], HEAT[2]);
         let mut search: Vec<Island<'_>> = (0..islands)
-            .map(|index| Island {
-                ranks: &ranks,
-                tables: &tables,
-                draw: Draw::new(self.seed.derive("hybrid", index)),
-                best: (first.cost, first.place.clone()),
-                elites: vec![(first.cost, first.place.clone()), (second.cost, second.place.clone())],
-                state: first.clone(),
-                weight: WEIGHT * ranks.ticks,
-                factors: vec![1.0; ranks.columns],
-                units: ranks.units(),
-                heat: (HEAT[0] * evaluations as f64 / (PATIENT * count.max(1) as f64))
-                    .clamp(HEAT[0], HEAT[2]),
-                budget: islands::share(annealed, islands, index),
-                spent: 0,
-                trace: Vec::new(),
-                cut: None,
+            .map(|index| {
+                let draw = Draw::new(self.seed.derive("hybrid", index));
+                let budget = islands::share(annealed, islands, index);
+                let mut island = Island::new(&ranks, draw, first.clone(), heat, budget);
+                island.elites.push((second.cost, second.place.clone()));
+                island
             })
             .collect();
         let mut oracle = Oracle::UNKNOWN;
@@ -248,7 +275,28 @@ struct Island<'a> {
     cut: Option<Stop>,
 }
 
-impl Island<'_> {
+impl<'a> Island<'a> {
+    /// An island that begins at a feasible individual, at a temperature in ms.
+    fn new(ranks: &'a Ranks, draw: Draw, state: Assignment, heat: f64, budget: u64) -> Island<'a> {
+        let best = (state.cost, state.place.clone());
+        Island {
+            ranks,
+            tables: &TABLES,
+            draw,
+            elites: vec![best.clone()],
+            best,
+            state,
+            weight: WEIGHT * ranks.ticks,
+            factors: vec![1.0; ranks.columns],
+            units: ranks.units(),
+            heat,
+            budget,
+            spent: 0,
+            trace: Vec::new(),
+            cut: None,
+        }
+    }
+
     /// Searches until so many evaluations are made.
     fn advance(&mut self, end: u64, watch: &Watch) {
         let round = (self.budget / ROUNDS).clamp(64, ROUND);
@@ -444,6 +492,9 @@ impl Island<'_> {
 fn nearest(rank: f32) -> usize {
     (rank.abs() + 0.5) as usize
 }
+
+/// The same for all searches: to work them out costs as much as some hundred trials.
+static TABLES: LazyLock<Tables> = LazyLock::new(Tables::new);
 
 /// Quantiles, so that a trial costs no logarithm.
 struct Tables {

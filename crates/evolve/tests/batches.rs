@@ -182,6 +182,49 @@ proptest! {
     }
 }
 
+/// From any placement, with any number of evaluations: allowed if the start is, never worse, the same for the same seed.
+#[test]
+fn improving_is_never_worse() {
+    let mut better = 0;
+    for seed in 0..60 {
+        let objective = if seed % 4 == 3 { Objective::HARD } else { Objective::ELASTIC };
+        let load = [0.3, 0.7, 0.95][seed as usize % 3];
+        let mut instance = if seed % 5 == 0 { tiny(seed, objective) } else { planted(seed, 40, load) };
+        instance.objective = objective;
+        let problem = instance.problem();
+        let waiting = scale_model::Placement { decisions: vec![Decision::Defer; problem.requests.len()] };
+        let greedy = decide_batch(&problem, &mut Greedy).expect("allowed");
+        let long = Hybrid { evaluations: 50_000, seed: Seed(seed) }.run(&problem, &Budget::default());
+        for start in [waiting, greedy, long.placement] {
+            let key = |placement: &scale_model::Placement| {
+                (!violations(&problem, placement).is_empty(), evaluate(&problem, placement).objective)
+            };
+            for evaluations in [0, 1, 100, 3_000] {
+                let hybrid = Hybrid { evaluations, seed: Seed(seed) };
+                let found = hybrid.improve(&problem, &start);
+                assert!(key(&found) <= key(&start), "batch {seed}, {evaluations}");
+                assert_eq!(found, hybrid.improve(&problem, &start));
+                assert!(evaluations > 0 || found == start);
+                better += u32::from(key(&found) < key(&start));
+            }
+        }
+    }
+    assert!(better >= 240, "{better} of 720");
+}
+
+/// What is no placement of the batch, or more than a node holds, comes back as it is.
+#[test]
+fn what_cannot_be_improved_comes_back() {
+    let instance = planted(3, 20, 0.7);
+    let problem = instance.problem();
+    let all = |node, count| scale_model::Placement {
+        decisions: vec![Decision::Run { node: scale_model::NodeId(node), container: Container::New }; count],
+    };
+    for start in [all(0, 20), all(0, 19), all(125, 20)] {
+        assert_eq!(Hybrid { evaluations: 1_000, seed: Seed(1) }.improve(&problem, &start), start);
+    }
+}
+
 #[test]
 fn out_of_time() {
     let instance = planted(1, 50, 0.3);
