@@ -24,6 +24,7 @@ pub mod hybrid;
 pub mod islands;
 pub mod midaco;
 pub mod oracle;
+mod pool;
 pub mod problem;
 mod ranks;
 mod start;
