@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p scale-evolve`. `full/*` is one evaluation of the whole vector of `midaco`, over 256 different
 //! vectors; `full/midaco-*` is the whole search, its own work included. `delta/*` is the whole search of `hybrid`, a
-//! trial being an evaluation; the tables and seeds that it begins with are in it, and apart in `delta/start-*`.
+//! trial being an evaluation; the tables and seeds that it begins with are in it, and apart in `delta/start-*`. All of it takes
+//! about a minute and a half.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -14,6 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use scale_evolve::{BlackBox, Hybrid, Midaco, Problem};
 use scale_model::{Budget, Seed};
 use std::hint::black_box;
+use std::time::Duration;
 
 fn full(c: &mut Criterion) {
     let mut group = c.benchmark_group("full");
@@ -62,5 +64,9 @@ fn delta(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, full, delta);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3));
+    targets = full, delta
+}
 criterion_main!(benches);

@@ -163,6 +163,23 @@ impl Assignment {
         need.cores <= free.0 && need.memory <= free.1
     }
 
+    /// Whether a request that is not there has room on a column if some of those leave that are.
+    #[inline(always)]
+    pub(crate) fn makes_room(
+        &self,
+        ranks: &Ranks,
+        k: usize,
+        column: u32,
+        leaving: impl Iterator<Item = usize>,
+    ) -> bool {
+        let (need, mut free) = (&ranks.requests[k], self.rooms[column as usize].free);
+        for other in leaving {
+            let other = &ranks.requests[other];
+            free = (free.0 + other.cores, free.1 + other.memory);
+        }
+        need.cores <= free.0 && need.memory <= free.1
+    }
+
     /// Whether a request that is not there would start a container although others of its function have idle ones.
     #[inline(always)]
     pub(crate) fn crowded(&self, ranks: &Ranks, k: usize, column: u32) -> bool {

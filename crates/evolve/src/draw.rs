@@ -45,6 +45,12 @@ impl Draw {
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
+    /// An exponential number of mean 1.
+    #[inline]
+    pub(crate) fn exponential(&mut self) -> f64 {
+        -(1.0 - self.unit()).ln()
+    }
+
     /// A standard Cauchy number.
     #[inline]
     pub(crate) fn cauchy(&mut self) -> f64 {

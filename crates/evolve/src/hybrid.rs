@@ -11,6 +11,7 @@
 //! | population | the individual that moves, and up to four elites that DE and ants look at: both seeds at first, then the best of each phase |
 //! | seeds | what `greedy-latency` and `greedy-regret` decide (`start`) |
 //! | islands | [`ISLANDS`](islands::ISLANDS) from [`LARGE_A_REQUEST`] evaluations a request on, in parallel; at the end of each of [`EPOCHS`] the one with the worst oracle penalty continues from the best placement of all |
+//! | room | from [`ALONE`] epochs on, an island whose best placement lets requests wait although the nodes have enough left makes room for them, whatever it costs, and goes on from there with a firm weight (`pool`) |
 //! | chains | an eighth of the evaluations, if that is enough for two rounds: while there is a chain of moves that makes the best placement of an island better, the best such chain is made (`exchange`) |
 //! | oracle | Omega is the best feasible objective; the penalty ranks islands and is what the trial weights stand in for inside one: a linear weight can be kept up to date by differences, and on the penalty alone the search does not leave its seed |
 //!
@@ -30,6 +31,7 @@ use crate::exchange;
 use crate::islands::{self, EPOCHS, LARGE_A_REQUEST, Watch};
 use crate::midaco::Step;
 use crate::oracle::Oracle;
+use crate::pool;
 use crate::problem::Value;
 use crate::ranks::Ranks;
 use crate::start;
@@ -44,10 +46,11 @@ use std::sync::LazyLock;
 /// time to find the weights too.
 const ROUND: u64 = 1024;
 const ROUNDS: u64 = 400;
-/// Temperature at the start and at the end, ms. What has more than [`PATIENT`] evaluations a request starts hotter, in
-/// proportion, up to the third: with 40,000 a request and hardly any room left, 20 ms leave requests deferred that 80 do not.
-const HEAT: [f64; 3] = [20.0, 0.3, 120.0];
-const PATIENT: f64 = 10_000.0;
+/// Temperature at the start and at the end, ms. What has more than [`PATIENT`] evaluations a request starts hotter, in proportion, up
+/// to the third. At load 0.95, 2,000 a request end 0.7 % lower from 80 ms than from 20; at 200 a request and loads below that, 20 are
+/// as good as any. Beyond 80 nothing is gained.
+const HEAT: [f64; 3] = [20.0, 0.3, 80.0];
+const PATIENT: f64 = 500.0;
 /// Deviation of an ant in ranks, at the start and at the end.
 const DEVIATION: [f64; 2] = [6.0, 2.0];
 /// Capacity weight at the start: ms for the cores or the memory of a mean request; and its range.
@@ -71,6 +74,11 @@ const UNHAPPY: u32 = 16;
 const RESTLESS: u32 = 112;
 /// The part of the evaluations that chains get at the end.
 const CHAINS: u64 = 8;
+/// Epochs before islands make room for requests that still wait: before, the search has not found what it can do by itself; after more
+/// of them it is too cold to repair what that costs.
+const ALONE: u64 = 4;
+/// The part of an island's evaluations that it may spend on that each time.
+const ROOM: u64 = 8;
 /// Elites kept.
 const ELITES: usize = 4;
 
@@ -138,83 +146,33 @@ impl Hybrid {
         let ranks = Ranks::of(problem);
         let count = ranks.requests.len() as u64;
         let seeded = 2 * count;
-        let evaluations = budget.evaluations.unwrap_or(self.evaluations).max(seeded);
+        let evaluations = budget.evaluations.unwrap_or(self.evaluations).max(seeded) - seeded;
         let watch = Watch::of(budget);
         let decided = [start::regret(problem, &ranks), start::greedy(problem, &ranks)];
         let mut seeds = [0, 1].map(|index: usize| Assignment::of(&ranks, &ranks.columns_of(&decided[index])));
         seeds.sort_by_key(|seed| seed.cost);
-        let [first, second] = seeds;
-
-        let islands = islands::count(evaluations, LARGE_A_REQUEST * count);
-        let round = exchange::price(&ranks);
         // What chains get at the end, if that is enough for two rounds of them.
-        let reserve = (evaluations - seeded) / CHAINS;
-        let annealed = evaluations - seeded - if reserve < 2 * round { 0 } else { reserve };
-        let heat = (HEAT[0] * evaluations as f64 / (PATIENT * count.max(1) as f64)).clamp(HEAT[0], HEAT[2]);
-        let mut search: Vec<Island<'_>> = (0..islands)
-            .map(|index| {
-                let draw = Draw::new(self.seed.derive("hybrid", index));
-                let budget = islands::share(annealed, islands, index);
-                let mut island = Island::new(&ranks, draw, first.clone(), heat, budget);
-                island.elites.push((second.cost, second.place.clone()));
-                island
-            })
-            .collect();
-        let mut oracle = Oracle::UNKNOWN;
-        let value = |cost: i64| Value { objective: cost as f64 / ranks.ticks, residual: 0.0 };
-        if count > 0 {
-            for epoch in 1..=EPOCHS {
-                search.par_iter_mut().for_each(|island| {
-                    let end = islands::end_of(epoch, island.budget);
-                    island.advance(end, &watch);
-                });
-                let (cost, best) = search
-                    .iter()
-                    .min_by_key(|island| island.best.0)
-                    .map_or((first.cost, first.place.clone()), |island| island.best.clone());
-                oracle.update(value(cost));
-                let penalty = |island: &Island<'_>| oracle.penalty(island.value());
-                // The last of equal ones, so that a single island is never touched and the first keeps its own.
-                let worst =
-                    (1..search.len()).max_by(|&a, &b| penalty(&search[a]).total_cmp(&penalty(&search[b])));
-                if let Some(worst) = worst {
-                    search[worst].restart(cost, best);
-                }
-            }
-        }
+        let chains = evaluations / CHAINS;
+        let chains = if chains < 2 * exchange::price(&ranks) { 0 } else { chains };
 
-        let mut spent: u64 = search.iter().map(|island| island.spent).sum();
-        let traces: Vec<&[(u64, i64)]> = search.iter().map(|island| island.trace.as_slice()).collect();
-        let steps = islands::join(&traces, spent, |a, b| a < b);
-        let steps = steps.into_iter().map(|(at, cost)| (seeded + at, cost));
-        let mut trace: Vec<(u64, i64)> = std::iter::once((seeded, first.cost)).chain(steps).collect();
-        // Chains on what each island found, the best one first.
-        search.sort_by_key(|island| island.best.0);
-        let mut best = search.first().map_or((first.cost, first.place.clone()), |island| island.best.clone());
-        for island in &mut search {
-            let mut state = Assignment::of(&ranks, &island.best.1);
-            let mut moving = count > 0 && island.cut.is_none();
-            while moving && seeded + spent + round <= evaluations {
-                island.cut = watch.reason();
-                if island.cut.is_some() {
-                    break;
-                }
-                spent += round;
-                moving = exchange::improve(&mut state, &ranks);
-                if state.cost < best.0 {
-                    best = (state.cost, state.place.clone());
-                    trace.push((seeded + spent, state.cost));
-                }
-            }
+        let mut search = self.islands(&ranks, &seeds, seeded + evaluations, evaluations - chains);
+        let mut oracle = Oracle::UNKNOWN;
+        if count > 0 {
+            (1..=EPOCHS).for_each(|epoch| advance_all(&mut search, epoch, &watch, &mut oracle));
         }
-        oracle.update(value(best.0));
-        let found = placement(problem, &best.1);
+        let mut spent = search.iter().map(|island| island.spent).sum();
+        let traces: Vec<&[(u64, i64)]> = search.iter().map(|island| island.trace.as_slice()).collect();
+        let mut trace = vec![(0, seeds[0].cost)];
+        trace.extend(islands::join(&traces, spent, |a, b| a < b));
+        let (cost, place) = chain_all(&mut search, &mut spent, evaluations, &watch, &mut trace);
+
+        let value = |cost: i64| Value { objective: cost as f64 / ranks.ticks, residual: 0.0 };
+        oracle.update(value(cost));
+        let found = placement(problem, &place);
+        let step = |(at, cost)| Step { evaluations: seeded + at, value: value(cost) };
         HybridRun {
             placement: judged(problem, std::iter::once(found.decisions).chain(decided)),
-            trace: trace
-                .into_iter()
-                .map(|(evaluations, cost)| Step { evaluations, value: value(cost) })
-                .collect(),
+            trace: trace.into_iter().map(step).collect(),
             evaluations: seeded + spent,
             oracle,
             stop: if count == 0 {
@@ -224,6 +182,81 @@ impl Hybrid {
             },
         }
     }
+
+    /// The islands of a search, all at the better seed. Their number and temperature go by all evaluations, their budgets by those
+    /// that are annealed.
+    fn islands<'a>(
+        &self,
+        ranks: &'a Ranks,
+        [first, second]: &[Assignment; 2],
+        evaluations: u64,
+        annealed: u64,
+    ) -> Vec<Island<'a>> {
+        let count = ranks.requests.len() as u64;
+        let islands = islands::count(evaluations, LARGE_A_REQUEST * count);
+        let patience = evaluations as f64 / (PATIENT * count.max(1) as f64);
+        let heat = (HEAT[0] * patience).clamp(HEAT[0], HEAT[2]);
+        let island = |index| {
+            let draw = Draw::new(self.seed.derive("hybrid", index));
+            let budget = islands::share(annealed, islands, index);
+            let mut island = Island::new(ranks, draw, first.clone(), heat, budget);
+            island.elites.push((second.cost, second.place.clone()));
+            island
+        };
+        (0..islands).map(island).collect()
+    }
+}
+
+/// One epoch of all islands. At its end the one with the worst oracle penalty continues from the best placement of all, unless it
+/// has just made room: then it is dear because nobody waits, and on its way down.
+fn advance_all(search: &mut [Island<'_>], epoch: u64, watch: &Watch, oracle: &mut Oracle) {
+    let together = search.len() > 1;
+    search.par_iter_mut().for_each(|island| {
+        // A single island finds its best late, and would lose more than it gains; so would any in the last epoch.
+        if together && epoch > ALONE && epoch < EPOCHS {
+            island.make_room();
+        }
+        island.advance(islands::end_of(epoch, island.budget), watch);
+    });
+    let best = search.iter().map(|island| &island.best).min_by_key(|best| best.0).cloned();
+    let Some((cost, place)) = best else { return };
+    oracle.update(Value { objective: cost as f64 / search[0].ranks.ticks, residual: 0.0 });
+    let penalty = |island: &Island<'_>| oracle.penalty(island.value());
+    // The last of equal ones, so that a single island is never touched and the first keeps its own.
+    let worst = (1..search.len()).max_by(|&a, &b| penalty(&search[a]).total_cmp(&penalty(&search[b])));
+    if let Some(worst) = worst.filter(|&worst| !search[worst].packed) {
+        search[worst].restart(cost, place);
+    }
+}
+
+/// Chains on what each island found, the best one first, while there are evaluations for a round of them. The best of all.
+fn chain_all(
+    search: &mut [Island<'_>],
+    spent: &mut u64,
+    evaluations: u64,
+    watch: &Watch,
+    trace: &mut Vec<(u64, i64)>,
+) -> (i64, Vec<u32>) {
+    search.sort_by_key(|island| island.best.0);
+    let mut best = search.first().map_or((0, Vec::new()), |island| island.best.clone());
+    for island in search {
+        let round = exchange::price(island.ranks);
+        let mut state = Assignment::of(island.ranks, &island.best.1);
+        let mut moving = round > 0 && island.cut.is_none();
+        while moving && *spent + round <= evaluations {
+            island.cut = watch.reason();
+            if island.cut.is_some() {
+                break;
+            }
+            *spent += round;
+            moving = exchange::improve(&mut state, island.ranks);
+            if state.cost < best.0 {
+                best = (state.cost, state.place.clone());
+                trace.push((*spent, state.cost));
+            }
+        }
+    }
+    best
 }
 
 /// The best placement by the judge: allowed first, then the least objective, then the earliest.
@@ -271,6 +304,8 @@ struct Island<'a> {
     budget: u64,
     spent: u64,
     trace: Vec<(u64, i64)>,
+    /// Whether it has made room for requests that waited.
+    packed: bool,
     /// Why it stopped early, if it did.
     cut: Option<Stop>,
 }
@@ -293,6 +328,7 @@ impl<'a> Island<'a> {
             budget,
             spent: 0,
             trace: Vec::new(),
+            packed: false,
             cut: None,
         }
     }
@@ -320,6 +356,25 @@ impl<'a> Island<'a> {
             self.best = (cost, place);
         }
         self.keep_elite();
+    }
+
+    /// If requests wait in the best placement although nodes have as much left as all need: goes on from a placement where fewer do,
+    /// whatever it costs, if the pool finds one. Once.
+    fn make_room(&mut self) {
+        let waiting = |place: &[u32]| place.iter().filter(|&&to| to == self.ranks.defer()).count();
+        let before = waiting(&self.best.1);
+        if self.packed || before == 0 || !self.ranks.might_hold_all() || self.cut.is_some() {
+            return;
+        }
+        let mut state = Assignment::of(self.ranks, &self.best.1);
+        self.spent += pool::empty(&mut state, self.ranks, &mut self.draw, self.budget / ROOM);
+        if waiting(&state.place) < before {
+            self.packed = true;
+            self.state = state;
+            self.factors.fill(1.0);
+            self.weight = self.weight.max(FIRM * self.ranks.ticks);
+            self.note();
+        }
     }
 
     /// What the individual is worth, in ms: what the oracle penalty takes.
@@ -355,56 +410,68 @@ impl<'a> Island<'a> {
         let deviation = falling(DEVIATION) as f32;
         self.weigh();
         let (unhappy, restless) = self.who_could_gain(heat);
-        let count = ranks.requests.len() as u64;
         for _ in 0..trials {
             self.spent += 1;
             let bits = self.draw.wide();
             let (who, bits) = (bits as u32, (bits >> 32) as u32);
-            let lottery = who & 255;
-            let list: &[u32] = match lottery {
-                0..UNHAPPY => &unhappy,
-                UNHAPPY..RESTLESS => &restless,
-                _ => &[],
-            };
-            let scaled = |length: u64| (u64::from(who >> 8) * length) >> 24;
-            let k = match list {
-                [] => scaled(count) as usize,
-                _ => list[scaled(list.len() as u64) as usize] as usize,
-            };
-            let from = self.state.place[k];
+            let (k, eager) = self.mover(who, &unhappy, &restless);
             let row = ranks.row(k);
-            let here = ranks.rank(k, from) as usize;
+            let here = ranks.rank(k, self.state.place[k]) as usize;
             let mut rank = self.target(k, here, row.len(), bits, deviation);
-            if lottery < UNHAPPY / 2 && here > 0 {
-                // Who is late or deferred tries every rank that is better, now and then.
+            if eager && here > 0 {
                 rank = self.draw.below(here);
             }
-            let Some(&to) = row.get(rank) else { continue };
-            if to == from {
-                continue;
-            }
-            let crowded = self.state.crowded(ranks, k, to);
-            let pair = bits & 4 != 0 || crowded || !self.state.fits(ranks, k, to);
-            if pair && !self.state.on(to).is_empty() {
-                let bits = self.draw.wide();
-                let (other, bits) = (self.guest(k, to, crowded, bits as u32), (bits >> 32) as u32);
-                let third = if bits & 1 == 0 { from } else { self.refuge(other, to, from, bits, deviation) };
-                let change = self.state.change_of_two(ranks, k, other, third);
-                if change.value() <= heat * self.tables.patience(bits >> 2) {
-                    self.state.accept_two(ranks, change, k, other, third);
-                    self.note();
-                }
-            } else {
-                let change = self.state.change(ranks, k, to);
-                let value = change.value();
-                if value <= 0.0 || value <= heat * self.tables.patience(self.draw.bits()) {
-                    self.state.accept(ranks, change, k, to);
-                    self.note();
-                }
+            if let Some(&to) = row.get(rank)
+                && to != self.state.place[k]
+            {
+                self.try_column(k, to, bits, heat, deviation);
             }
         }
         self.weight = (self.weight * if self.state.feasible() { EASE } else { PRESS })
             .clamp(WEIGHTS[0] * ranks.ticks, WEIGHTS[1] * ranks.ticks);
+    }
+
+    /// The request that a trial moves, and whether it should try any rank that is better: one that is late or deferred does so every
+    /// other time.
+    #[inline(always)]
+    fn mover(&self, ticket: u32, unhappy: &[u32], restless: &[u32]) -> (usize, bool) {
+        let scaled = |length: usize| ((u64::from(ticket >> 8) * length as u64) >> 24) as usize;
+        let lottery = ticket & 255;
+        let list = match lottery {
+            0..UNHAPPY => unhappy,
+            UNHAPPY..RESTLESS => restless,
+            _ => &[],
+        };
+        let k = match list {
+            [] => scaled(self.ranks.requests.len()),
+            _ => list[scaled(list.len())] as usize,
+        };
+        (k, lottery < UNHAPPY / 2)
+    }
+
+    /// One trial: request k to a column where it is not, alone or with one that is there going elsewhere.
+    #[inline(always)]
+    fn try_column(&mut self, k: usize, to: u32, bits: u32, heat: f64, deviation: f32) {
+        let (ranks, from) = (self.ranks, self.state.place[k]);
+        let crowded = self.state.crowded(ranks, k, to);
+        let pair = bits & 4 != 0 || crowded || !self.state.fits(ranks, k, to);
+        if pair && !self.state.on(to).is_empty() {
+            let bits = self.draw.wide();
+            let (other, bits) = (self.guest(k, to, crowded, bits as u32), (bits >> 32) as u32);
+            let third = if bits & 1 == 0 { from } else { self.refuge(other, to, from, bits, deviation) };
+            let change = self.state.change_of_two(ranks, k, other, third);
+            if change.value() <= heat * self.tables.patience(bits >> 2) {
+                self.state.accept_two(ranks, change, k, other, third);
+                self.note();
+            }
+        } else {
+            let change = self.state.change(ranks, k, to);
+            let value = change.value();
+            if value <= 0.0 || value <= heat * self.tables.patience(self.draw.bits()) {
+                self.state.accept(ranks, change, k, to);
+                self.note();
+            }
+        }
     }
 
     /// Brings the weights of all nodes up to date.

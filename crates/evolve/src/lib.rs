@@ -13,8 +13,8 @@
 //! 2. [`midaco`]: the black-box search, generic over [`Problem`]. [`batch`]: a batch as a [`Problem`]. [`Fitted`]: the search
 //!    on a platform that has to place something.
 //! 3. `ranks`: costs in whole numbers and the encoding by rank. `assignment`: the exact value of a move in O(1).
-//!    `start`: greedy and regret. `exchange`: chains of moves. [`hybrid`]: the search on top of them. [`Polish`]: a few moves of
-//!    it after another algorithm.
+//!    `start`: greedy and regret. `exchange`: chains of moves. `pool`: room for who waits. [`hybrid`]: the search on
+//!    top of them. [`Polish`]: a few moves of it after another algorithm.
 
 mod assignment;
 pub mod batch;
@@ -26,6 +26,7 @@ pub mod islands;
 pub mod midaco;
 pub mod oracle;
 mod polish;
+mod pool;
 pub mod problem;
 mod ranks;
 mod start;

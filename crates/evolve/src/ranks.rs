@@ -201,6 +201,14 @@ impl Ranks {
         ((sum(|need| need.cores) / count).max(1.0), (sum(|need| need.memory) / count).max(1.0))
     }
 
+    /// Whether all nodes together have what all requests together need.
+    pub(crate) fn might_hold_all(&self) -> bool {
+        let needs = self.requests.iter().fold((0, 0), |sum, need| (sum.0 + need.cores, sum.1 + need.memory));
+        let nodes = &self.free[..self.columns - 1];
+        let free = nodes.iter().fold((0, 0), |sum, free| (sum.0 + free.0.max(0), sum.1 + free.1.max(0)));
+        needs.0 <= free.0 && needs.1 <= free.1
+    }
+
     /// The columns of a request, cheapest first, deferral last.
     #[inline(always)]
     pub(crate) fn row(&self, k: usize) -> &[u32] {
