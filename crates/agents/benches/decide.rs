@@ -13,7 +13,7 @@ use scale_agents::ppo::{self, PpoConfig};
 use scale_agents::scale::Scale;
 use scale_agents::scorer::Scorer;
 use scale_agents::{Action, Agent, Env, Mask, Reward, SimEnv, observe};
-use scale_model::{BatchProblem, Request, Scheduler, Seed};
+use scale_model::{BatchProblem, Budget, Request, Scheduler, Seed, Solver};
 use std::hint::black_box;
 
 const NODES: usize = 125;
@@ -47,8 +47,7 @@ fn decide(c: &mut Criterion) {
     });
 }
 
-/// Whole batches, as Scale takes stock of one at its first request, on the paper's network and on a metropolis: time a
-/// decision. As many requests a node as a window of the paper's scenario has.
+/// Whole batches, on the paper's network and on a metropolis, the judge's look at the placement included: time a decision. As many requests a node as a window of the paper's scenario has.
 fn batch(c: &mut Criterion) {
     let mut group = c.benchmark_group("batch");
     for nodes in [NODES, 1464] {
@@ -62,7 +61,7 @@ fn batch(c: &mut Criterion) {
             env.step(all.find(|&action| mask.open().allows(action)).expect("one is valid")).expect("it is");
         }
         let simulation = env.simulation();
-        let (small, state) = (simulation.problem(), simulation.state());
+        let small = simulation.problem();
         let now = small.requests[0].arrival;
         let at_once = |request: &Request| Request { arrival: now, ..*request };
         let requests: Vec<Request> =
@@ -71,11 +70,7 @@ fn batch(c: &mut Criterion) {
         let mut scale = Scale::new(Scorer { hidden: 0, weights: vec![0.01; Scorer::len_of(0)] });
         group.throughput(Throughput::Elements(requests.len() as u64));
         group.bench_function(format!("scale/{nodes}"), |b| {
-            b.iter(|| {
-                for next in 0..requests.len() {
-                    black_box(scale.decide(&problem, state, next));
-                }
-            })
+            b.iter(|| black_box(scale.solve(&problem, &Budget::default())))
         });
     }
     group.finish();

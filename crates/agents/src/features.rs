@@ -23,7 +23,7 @@
 
 use scale_model::{
     BatchProblem, ClusterState, Container, Decision, Latency, Megabytes, MegabytesPerSecond, NodeId,
-    Platform, Request, RequestId, Time, latency,
+    Platform, Request, latency,
 };
 
 /// Candidates for a reuse.
@@ -96,6 +96,11 @@ impl Options {
             rows: [[0.0; OPTIONS]; FEATURES],
         }
     }
+
+    /// Whether every option ends later than the request's SLO allows.
+    pub fn late(&self, request: &Request) -> bool {
+        hopeless(&self.latencies[..self.len], request)
+    }
 }
 
 /// Tables of the platform, and what is remembered of the requests so far.
@@ -122,21 +127,12 @@ pub struct Features {
     total_cores: f32,
     /// The fastest registry of all nodes.
     registry: MegabytesPerSecond,
-    batch: Batch,
-}
-
-/// What is left of the batch at hand.
-#[derive(Clone, Debug)]
-struct Batch {
-    time: Time,
-    first: Option<RequestId>,
-    len: usize,
-    /// Requests before this are decided.
-    done: usize,
-    /// By node: cores that the requests left from there ask for.
-    cores: Vec<f32>,
-    /// By function and node: requests left from there.
-    requests: Vec<u16>,
+    /// Requests of the batch that are not decided.
+    left: usize,
+    /// By node: cores that those from there ask for.
+    batch_cores: Vec<f32>,
+    /// By function and node: how many they are.
+    batch_requests: Vec<u16>,
 }
 
 impl Features {
@@ -171,32 +167,50 @@ impl Features {
             registry: MegabytesPerSecond(
                 platform.topology.nodes.iter().map(|node| node.registry_bandwidth.0).fold(0.0, f64::max),
             ),
-            batch: Batch {
-                time: Time(f64::NEG_INFINITY),
-                first: None,
-                len: 0,
-                done: 0,
-                cores: vec![0.0; nodes],
-                requests: vec![0; functions * nodes],
-            },
+            left: 0,
+            batch_cores: vec![0.0; nodes],
+            batch_requests: vec![0; functions * nodes],
         }
     }
 
-    /// The options of request `next` of the batch, written over `options`. Call it once for each request that is to be
-    /// decided, in order: it is also how the requests are remembered.
-    pub fn look(
-        &mut self,
-        batch: &BatchProblem<'_>,
-        state: &ClusterState,
-        next: usize,
-        options: &mut Options,
-    ) {
-        self.follow(batch, state, next);
-        let request = &batch.requests[next];
-        self.find(batch, state, request, options);
-        if options.len > 0 {
-            self.describe(batch.platform, state, request, options);
+    /// A new batch: its requests are remembered, and counted as left. Call it once for each batch, in order.
+    pub fn begin(&mut self, problem: &BatchProblem<'_>) {
+        let platform = problem.platform;
+        if self.left > 0 {
+            self.batch_requests.fill(0);
         }
+        self.batch_cores.fill(0.0);
+        self.left = problem.requests.len();
+        for request in problem.requests {
+            let source = request.source.index();
+            self.batch_cores[source] += platform.function(request.function).cores.milli as f32;
+            self.batch_requests[request.function.index() * self.nodes + source] += 1;
+            // Who waited was remembered when it arrived.
+            if request.arrival == problem.now() {
+                self.remember(platform, request);
+            }
+        }
+        self.pressure_total = self.pressure.iter().sum();
+        let used = |node| problem.state.used_cores(node).as_f64() as f32;
+        self.used_cores = platform.node_ids().map(used).sum();
+    }
+
+    /// The options of request `k` of the batch in this state, written over `options`.
+    pub fn look(&self, problem: &BatchProblem<'_>, state: &ClusterState, k: usize, options: &mut Options) {
+        let request = &problem.requests[k];
+        self.find(problem, state, request, options);
+        if options.len > 0 {
+            self.describe(problem.platform, state, request, options);
+        }
+    }
+
+    /// Request `k` is decided: it is no longer left. Call it once for each request of a batch, in any order.
+    pub fn decided(&mut self, problem: &BatchProblem<'_>, k: usize) {
+        let request = &problem.requests[k];
+        let source = request.source.index();
+        self.batch_cores[source] -= problem.platform.function(request.function).cores.milli as f32;
+        self.batch_requests[request.function.index() * self.nodes + source] -= 1;
+        self.left -= 1;
     }
 
     /// The candidates: see the module.
@@ -253,7 +267,7 @@ impl Features {
         let pairs = request.function.index() * self.nodes;
         let source = request.source.index();
         let best = costs[..*len].iter().copied().fold(f32::INFINITY, f32::min);
-        let hopeless = latencies[..*len].iter().all(|latency| latency.total() > request.slo);
+        let hopeless = hopeless(&latencies[..*len], request);
         // T_comm of the nearest idle container that fits: what a request like this one pays while nothing changes.
         let nearest_warm = (0..*len)
             .find(|&option| matches!(decisions[option], Decision::Run { container: Container::Reuse, .. }))
@@ -318,53 +332,12 @@ impl Features {
             put(cores * costs[option].min(10.0) * cluster_load);
             put(cores * costs[option].min(10.0) * overload);
             put(cold * log1p(demand) / 8.0);
-            put((self.batch.cores[v] / left.max(1.0)).min(2.0));
-            put((f32::from(self.batch.requests[pairs + v]) - idle).clamp(-4.0, 4.0) / 4.0);
+            let (own_cores, own) = if v == source { (function.cores.milli as f32, 1.0) } else { (0.0, 0.0) };
+            put(((self.batch_cores[v] - own_cores) / left.max(1.0)).min(2.0));
+            put((f32::from(self.batch_requests[pairs + v]) - own - idle).clamp(-4.0, 4.0) / 4.0);
             put(saving);
             put((saving * demand / 10.0).clamp(-2.0, 4.0));
         }
-    }
-
-    /// Keeps the memory in step with the batch.
-    fn follow(&mut self, batch: &BatchProblem<'_>, state: &ClusterState, next: usize) {
-        let first = batch.requests.first().map(|request| request.id);
-        let same = self.batch.time == batch.now()
-            && self.batch.first == first
-            && self.batch.len == batch.requests.len()
-            && self.batch.done <= next;
-        if !same {
-            self.begin(batch, state);
-        }
-        for request in &batch.requests[self.batch.done..=next] {
-            let source = request.source.index();
-            self.batch.cores[source] -= batch.platform.function(request.function).cores.milli as f32;
-            self.batch.requests[request.function.index() * self.nodes + source] -= 1;
-        }
-        self.batch.done = next + 1;
-    }
-
-    /// A new batch: its requests are remembered, and counted as left.
-    fn begin(&mut self, batch: &BatchProblem<'_>, state: &ClusterState) {
-        self.batch.cores.fill(0.0);
-        // A batch that was decided to its end has taken its own counts back.
-        if self.batch.done < self.batch.len {
-            self.batch.requests.fill(0);
-        }
-        for request in batch.requests {
-            let source = request.source.index();
-            self.batch.cores[source] += batch.platform.function(request.function).cores.milli as f32;
-            self.batch.requests[request.function.index() * self.nodes + source] += 1;
-            // Who waited was remembered when it arrived, if anyone was asked about it then.
-            if request.arrival == batch.now() {
-                self.remember(batch.platform, request);
-            }
-        }
-        self.pressure_total = self.pressure.iter().sum();
-        self.used_cores = batch.platform.node_ids().map(|node| state.used_cores(node).as_f64() as f32).sum();
-        self.batch.time = batch.now();
-        self.batch.first = batch.requests.first().map(|request| request.id);
-        self.batch.len = batch.requests.len();
-        self.batch.done = 0;
     }
 
     fn remember(&mut self, platform: &Platform, request: &Request) {
@@ -385,6 +358,11 @@ impl Features {
         }
         self.popularity[request.function.index()] += self.gain;
     }
+}
+
+/// Whether none of these is in time.
+fn hopeless(latencies: &[Latency], request: &Request) -> bool {
+    latencies.iter().all(|latency| latency.total() > request.slo)
 }
 
 /// ln(1 + x).

@@ -14,9 +14,9 @@ use crate::env::Day;
 use crate::error::{LearnError, require};
 use crate::features::{Features, OPTIONS, Options};
 use crate::ppo::Surrogate;
-use crate::scale::{Costs, Learner, Lesson, Passes, Scale, go_on, stretch};
+use crate::scale::{Costs, Learner, Lesson, Passes, Scale, decide, go_on, stretch};
 use rayon::prelude::*;
-use scale_model::{BatchProblem, ClusterState, Decision, Scheduler};
+use scale_model::{BatchProblem, Budget, Solution, SolveError, Solver};
 use serde::{Deserialize, Serialize};
 
 /// What the method depends on.
@@ -72,22 +72,22 @@ struct Actor {
     drawn: Vec<Drawn>,
 }
 
-impl Scheduler for Actor {
-    fn decide(&mut self, batch: &BatchProblem<'_>, state: &ClusterState, next: usize) -> Decision {
-        let Scale { scorer, features, options } = &mut self.scale;
-        let features = features.get_or_insert_with(|| Features::new(batch.platform));
-        features.look(batch, state, next, options);
-        if options.len == 0 {
-            return Decision::Defer;
-        }
-        let log_probs = scorer.log_probs(options, self.temperature);
-        let choice = choose(&log_probs, options.len, self.draw.unit());
-        let place = batch.requests[next].id.0.checked_sub(self.first).map(|place| place as usize);
-        if let Some(place) = place.filter(|&place| place < self.requests && options.len > 1) {
-            let (options, log_prob) = (options.clone(), log_probs[choice]);
-            self.drawn.push(Drawn { options, choice, log_prob, place, advantage: 0.0 });
-        }
-        options.decisions[choice]
+impl Solver for Actor {
+    fn solve(&mut self, problem: &BatchProblem<'_>, _budget: &Budget) -> Result<Solution, SolveError> {
+        let Actor { scale: Scale { scorer, features, options }, temperature, draw, first, requests, drawn } =
+            self;
+        let features = features.get_or_insert_with(|| Features::new(problem.platform));
+        let placement = decide(features, options, problem, |k, _, options| {
+            let log_probs = scorer.log_probs(options, *temperature);
+            let choice = choose(&log_probs, options.len, draw.unit());
+            let place = problem.requests[k].id.0.checked_sub(*first).map(|place| place as usize);
+            if let Some(place) = place.filter(|&place| place < *requests && options.len > 1) {
+                let (options, log_prob) = (options.clone(), log_probs[choice]);
+                drawn.push(Drawn { options, choice, log_prob, place, advantage: 0.0 });
+            }
+            Some(options.decisions[choice])
+        });
+        Solution::feasible(problem, placement)
     }
 }
 

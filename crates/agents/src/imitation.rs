@@ -18,8 +18,8 @@
 use crate::env::Day;
 use crate::error::{LearnError, require};
 use crate::features::{Features, Options};
-use crate::scale::{Costs, Learner, Lesson, Passes, Scale, stretch};
-use scale_model::{BatchProblem, Budget, Decision, Placement, Solver, decide_batch};
+use crate::scale::{Costs, Learner, Lesson, Passes, Scale, decide, stretch};
+use scale_model::{BatchProblem, Budget, Decision, Placement, Solver};
 use serde::{Deserialize, Serialize};
 
 /// What the method depends on.
@@ -79,7 +79,7 @@ pub(crate) fn step(
             }
             let taught = teacher.solve(&problem, &Budget::default())?.placement;
             label(&problem, &taught, &mut eyes, &mut labels);
-            let own = decide_batch(&problem, &mut scale).unwrap_or_else(|_| taught.clone());
+            let own = scale.solve(&problem, &Budget::default())?.placement;
             let taken = if draw.unit() < share { taught } else { own };
             for decision in taken.decisions {
                 simulation.apply(decision)?;
@@ -108,15 +108,13 @@ pub(crate) fn step(
     Ok(Lesson { decisions, cost_ms: cost, loss })
 }
 
-/// The teacher's placement, request by request.
+/// The teacher's placement, request by request, in the order in which the policy decides.
 fn label(problem: &BatchProblem<'_>, taught: &Placement, eyes: &mut Features, labels: &mut Vec<Label>) {
-    let mut state = problem.state.clone();
-    let mut options = Options::none();
-    for (next, (request, &decision)) in problem.requests.iter().zip(&taught.decisions).enumerate() {
-        eyes.look(problem, &state, next, &mut options);
-        let Decision::Run { node, container } = decision else { continue };
-        if !state.allows(problem.platform, request.function, node, container) {
-            return;
+    decide(eyes, &mut Options::none(), problem, |k, state, options| {
+        let decision = taught.decisions[k];
+        let Decision::Run { node, container } = decision else { return None };
+        if !state.allows(problem.platform, problem.requests[k].function, node, container) {
+            return None;
         }
         // By node: the teacher may leave an idle container to a later request of the batch.
         let on_node = |option: &Decision| matches!(*option, Decision::Run { node: on, .. } if on == node);
@@ -124,6 +122,6 @@ fn label(problem: &BatchProblem<'_>, taught: &Placement, eyes: &mut Features, la
         if let Some(choice) = choice.filter(|_| options.len > 1) {
             labels.push(Label { options: options.clone(), choice });
         }
-        state.start(problem.platform, request.function, node, container);
-    }
+        Some(decision)
+    });
 }

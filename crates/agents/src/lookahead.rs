@@ -12,7 +12,7 @@ use crate::error::LearnError;
 use crate::scale::{Costs, Scale, go_on};
 use crate::scorer::Scorer;
 use rayon::prelude::*;
-use scale_model::{Budget, Placement, Seed, Solver, decide_batch};
+use scale_model::{Budget, Placement, Seed, Solver};
 use scale_sim::{Observer, Simulation, Summary};
 
 /// What the oracle looks at.
@@ -57,7 +57,8 @@ pub fn play(
     while simulation.advance(observer) {
         let problem = simulation.problem();
         let before = scale.clone();
-        let own = |scale: &mut Scale| decide_batch(&problem, scale).map(|placement| placement.decisions);
+        let own =
+            |scale: &mut Scale| scale.solve(&problem, &Budget::default()).map(|own| own.placement.decisions);
         let mut shown: Vec<(usize, Placement)> = Vec::new();
         let mut show = |who, decisions| {
             let placement = Placement { decisions };
@@ -65,18 +66,14 @@ pub fn play(
                 shown.push((who, placement));
             }
         };
-        if let Ok(decisions) = own(&mut scale) {
-            show(0, decisions);
-        }
+        show(0, own(&mut scale)?);
         for (index, solver) in solvers.iter_mut().enumerate() {
             show(2 + index, solver.solve(&problem, &Budget::default())?.placement.decisions);
         }
         for _ in 0..look.around {
             let mut other = before.clone();
             other.scorer.weights.iter_mut().for_each(|weight| *weight += (look.sigma * draw.normal()) as f32);
-            if let Ok(decisions) = own(&mut other) {
-                show(1, decisions);
-            }
+            show(1, own(&mut other)?);
         }
         let costs: Result<Vec<f64>, LearnError> =
             shown.par_iter().map(|(_, placement)| future(&simulation, &scale, placement, look)).collect();

@@ -81,6 +81,7 @@ fn walk(
     let mut features = Features::new(&day.platform);
     let mut options = Options::none();
     while simulation.advance(&mut ()) {
+        features.begin(&simulation.problem());
         for next in 0..simulation.problem().requests.len() {
             let decision = match simulation.has_room() {
                 true => {
@@ -90,6 +91,7 @@ fn walk(
                 }
                 false => Decision::Defer,
             };
+            features.decided(&simulation.problem(), next);
             simulation.apply(decision).expect("it is allowed");
         }
         simulation.commit(&mut ());
@@ -287,7 +289,7 @@ fn commuter() -> Day {
 
 fn mean_latency(day: &Day, scorer: &Scorer) -> f64 {
     let mut scale = Scale::new(scorer.clone());
-    let policy = Policy::Scheduler(&mut scale);
+    let policy = Policy::Solver(&mut scale, Budget::default());
     let summary = simulate(&day.platform, &day.workload, &day.sim, policy, &mut ()).expect("it plays");
     summary.latency_mean().expect("requests").0
 }
@@ -446,7 +448,8 @@ fn the_oracle_improves_on_what_it_starts_from() {
         let day = day(seed, 6, 200);
         let base = Scorer::greedy(0);
         let mut scale = Scale::new(base.clone());
-        let alone = simulate(&day.platform, &day.workload, &day.sim, Policy::Scheduler(&mut scale), &mut ());
+        let policy = Policy::Solver(&mut scale, Budget::default());
+        let alone = simulate(&day.platform, &day.workload, &day.sim, policy, &mut ());
         let alone = alone.expect("it can be played");
         let reached = |around| {
             let look = LookAhead { horizon: 1000, around, sigma: 2.0, slo_penalty_ms: 0.0, seed: Seed(seed) };

@@ -12,7 +12,7 @@ use scale_heuristics::{GreedyLatency, GreedyRegret};
 use scale_lab::experiment::Experiment;
 use scale_lab::reproduce::built_in;
 use scale_milp::{Formulation, Milp};
-use scale_model::{OneByOne, Scheduler, Seed, Solver};
+use scale_model::{Budget, OneByOne, Seed, Solver};
 use scale_sim::{Policy, Summary, simulate};
 use std::path::Path;
 
@@ -33,10 +33,11 @@ fn main() -> Result<()> {
     let day = Day { platform: built.platform, workload: generated.workload, sim };
     let base: Scorer = scale::Learner::load(Path::new(agent))?.best;
 
-    let alone = |scheduler: &mut dyn Scheduler| {
-        simulate(&day.platform, &day.workload, &day.sim, Policy::Scheduler(scheduler), &mut ())
+    let alone = |solver: &mut dyn Solver| {
+        let policy = Policy::Solver(solver, Budget::default());
+        simulate(&day.platform, &day.workload, &day.sim, policy, &mut ())
     };
-    report("greedy-latency", &alone(&mut GreedyLatency)?);
+    report("greedy-latency", &alone(&mut OneByOne(GreedyLatency))?);
     report("scale", &alone(&mut Scale::new(base.clone()))?);
     let mut solvers: Vec<Box<dyn Solver>> = vec![Box::new(OneByOne(GreedyLatency)), Box::new(GreedyRegret)];
     if rest.first().is_some_and(|word| word == "milp") {

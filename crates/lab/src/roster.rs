@@ -33,7 +33,7 @@ pub enum Algorithm {
     /// An algorithm that needs no training.
     Ready(Player),
     /// An agent, and what is made of it once it is trained, with a seed for whatever that draws.
-    Learned(Learned, fn(Box<dyn Scheduler + Send>, Seed) -> Player),
+    Learned(Learned, fn(Player, Seed) -> Player),
 }
 
 /// An entry of the roster.
@@ -68,7 +68,7 @@ impl Entry {
     pub fn player(&self, draws: Seed, agents: &Agents, platform: &Platform, seed: u64) -> Result<Player> {
         match (self.make)(draws) {
             Algorithm::Ready(player) => Ok(player),
-            Algorithm::Learned(learned, then) => Ok(then(agents.scheduler(learned, platform, seed)?, draws)),
+            Algorithm::Learned(learned, then) => Ok(then(agents.player(learned, platform, seed)?, draws)),
         }
     }
 }
@@ -298,12 +298,12 @@ fn scheduler(scheduler: impl Scheduler + Send + 'static) -> Algorithm {
 }
 
 fn agent(learned: Learned) -> Algorithm {
-    Algorithm::Learned(learned, |scheduler, _| Player::Scheduler(scheduler))
+    Algorithm::Learned(learned, |player, _| player)
 }
 
-fn polished(scheduler: Box<dyn Scheduler + Send>, seed: Seed) -> Player {
-    let polish = Polish { first: OneByOne(scheduler), evaluations_a_request: 100, seed };
-    Player::Solver(Box::new(polish), Budget::default())
+fn polished(player: Player, seed: Seed) -> Player {
+    let (first, budget) = player.solver();
+    Player::Solver(Box::new(Polish { first, evaluations_a_request: 100, seed }), budget)
 }
 
 /// The entry with this name.

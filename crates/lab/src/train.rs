@@ -12,7 +12,7 @@
 //! drawn from seeds of their own.
 
 use crate::experiment::Experiment;
-use crate::roster;
+use crate::roster::{self, Player};
 use crate::scenario::Scenario;
 use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ use scale_agents::ppo::{self, PpoConfig};
 use scale_agents::scale::{self, Scale, ScaleConfig};
 use scale_agents::{Agent, Day, Network, Report, Reward, SimEnv};
 use scale_milp::{Formulation, Milp};
-use scale_model::{Platform, Scheduler, Seed};
+use scale_model::{Budget, Platform, Seed};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -255,19 +255,15 @@ impl Agents {
     ///
     /// # Errors
     /// If it was not prepared, or was trained for another number of nodes.
-    pub fn scheduler(
-        &self,
-        learned: Learned,
-        platform: &Platform,
-        seed: u64,
-    ) -> Result<Box<dyn Scheduler + Send>> {
+    pub fn player(&self, learned: Learned, platform: &Platform, seed: u64) -> Result<Player> {
         let ready = self.ready.get(&(learned, training_seed(seed))).with_context(|| {
             format!("{}: not trained here: `scale train` makes a file, --agent names it", learned.name())
         })?;
         Ok(match ready.as_ref() {
-            Ready::Scale(scorer) => Box::new(Scale::new(scorer.clone())),
+            Ready::Scale(scorer) => Player::Solver(Box::new(Scale::new(scorer.clone())), Budget::default()),
             Ready::Network(network) => {
-                Box::new(Agent::new(network.clone(), platform).with_context(|| learned.name())?)
+                let agent = Agent::new(network.clone(), platform).with_context(|| learned.name())?;
+                Player::Scheduler(Box::new(agent))
             }
         })
     }

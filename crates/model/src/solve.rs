@@ -68,6 +68,12 @@ pub trait Solver {
     fn solve(&mut self, problem: &BatchProblem<'_>, budget: &Budget) -> Result<Solution, SolveError>;
 }
 
+impl<S: Solver + ?Sized> Solver for Box<S> {
+    fn solve(&mut self, problem: &BatchProblem<'_>, budget: &Budget) -> Result<Solution, SolveError> {
+        (**self).solve(problem, budget)
+    }
+}
+
 /// When an optimiser must stop. In anything that a figure shows it is evaluations, nodes or gap, never seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
