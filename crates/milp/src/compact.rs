@@ -52,7 +52,8 @@ pub(crate) fn solve(
     let watch = Watch::new(told, if batch.hard { dearest } else { f64::INFINITY });
     let limits = Limits::of(budget, random_seed, Some(&watch));
     let best = if few_a_node(&batch) {
-        start::search(&batch, u64::from(random_seed), FEW_A_NODE_MOVES * batch.requests() as u64, &limits)
+        let moves = FEW_A_NODE_MOVES * batch.requests() as u64;
+        start::search(&batch, u64::from(random_seed), moves, &limits)
     } else {
         start::rush(&batch)
     };
@@ -101,8 +102,12 @@ pub(crate) fn solve(
     Ok(Solution { placement, objective, bound, proof, stop })
 }
 
-/// Moves of annealing for each request where nodes hold only a few.
-const FEW_A_NODE_MOVES: u64 = 2000;
+/// Moves of annealing for each request where nodes hold only a few. More are no use on an easy batch, where the patterns
+/// lead to a better solution in less time.
+const FEW_A_NODE_MOVES: u64 = 200;
+/// The same where the gap to the LP is above this share of J.
+const POOR: f64 = 0.02;
+const POOR_MOVES: u64 = 2000;
 /// Moves of annealing elsewhere, before the LP and after it: the LP is the better guide there.
 const MOVES: u64 = 400_000;
 /// Requests for each node with room, up to which the knapsack bound is tried.
@@ -119,6 +124,7 @@ const LONGER: u64 = 3;
 const FOR_LP: f64 = 0.7;
 /// Patterns that are listed at most.
 const MOST_PATTERNS: usize = 4_000;
+const FEW_PATTERNS: usize = 1_000;
 /// Columns for each group that a search for a better solution looks at, about.
 const FEW: usize = 12;
 
@@ -179,6 +185,11 @@ impl Search<'_> {
         debug!(bound = self.bound, cost = self.cost, columns = self.batch.columns(), "LP");
         if let Some(stop) = self.stop() {
             return Ok(stop);
+        }
+        if few_a_node(&self.batch) && self.cost - self.bound > POOR * self.cost {
+            let moves = POOR_MOVES * self.batch.requests() as u64;
+            self.offer(start::search(&self.batch, self.seed, moves, &self.limits));
+            debug!(cost = self.cost, "second start");
         }
         self.drop_by_reduced_cost(&relaxed);
         if few_a_node(&self.batch) {
@@ -261,7 +272,7 @@ impl Search<'_> {
 
     /// Step 3.
     fn by_patterns(&mut self, relaxed: &Relaxed) -> Result<Option<Stop>, MilpError> {
-        let knapsacks = knapsack::bound(
+        let mut knapsacks = knapsack::bound(
             &self.batch,
             &relaxed.pricing.least,
             &relaxed.prices.idle,
@@ -269,7 +280,18 @@ impl Search<'_> {
             &self.limits,
         )?;
         self.prove(knapsacks.bound);
-        debug!(bound = knapsacks.bound, cost = self.cost, columns = self.batch.columns(), "knapsack bound");
+        let whole = knapsacks.whole.take();
+        let is_whole = whole.is_some();
+        if let Some(slots) = whole {
+            self.offer(slots);
+        }
+        debug!(
+            bound = knapsacks.bound,
+            cost = self.cost,
+            columns = self.batch.columns(),
+            is_whole,
+            "knapsack bound"
+        );
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
@@ -282,8 +304,18 @@ impl Search<'_> {
                 self.offer(start::complete(&self.batch, &self.best, None, self.seed, moves, &self.limits));
             }
         }
+        if let Some(stop) = self.stop() {
+            return Ok(Some(stop));
+        }
+        let limit = self.limit();
+        if let Some(all) = Choice::all(&self.batch, &knapsacks, &self.best, limit, FEW_PATTERNS) {
+            return self.by_choice(&all, limit, FULL).map(Some);
+        }
         let quick = Choice::known(&self.batch, &knapsacks, &self.best, self.limit());
-        self.by_choice(&quick, f64::NEG_INFINITY, Effort { relative_gap: 1e-6, ..QUICK })?;
+        let h = std::env::var("H").ok().and_then(|x| x.parse().ok()).unwrap_or(0.0);
+        let n = std::env::var("N").ok().and_then(|x| x.parse().ok()).unwrap_or(100);
+        let heuristics = if self.wide() { h } else { 0.0 };
+        self.by_choice(&quick, f64::NEG_INFINITY, Effort { relative_gap: 1e-6, heuristics, nodes: Some(n) })?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
@@ -488,6 +520,8 @@ impl Search<'_> {
         let heuristics = effort.heuristics > 0.0;
         mip.set_bool("mip_heuristic_run_rins", c"mip_heuristic_run_rins", heuristics)?;
         mip.set_bool("mip_heuristic_run_rens", c"mip_heuristic_run_rens", heuristics)?;
+        let key = c"mip_heuristic_run_feasibility_jump";
+        mip.set_bool("mip_heuristic_run_feasibility_jump", key, heuristics)?;
         mip.set_bool("mip_allow_restart", c"mip_allow_restart", restart)?;
         let key = c"mip_heuristic_run_root_reduced_cost";
         mip.set_bool("mip_heuristic_run_root_reduced_cost", key, heuristics)?;

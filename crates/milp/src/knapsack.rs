@@ -5,255 +5,17 @@
 //! sum of n_g pi_g - sum over the nodes of the most that a pattern is worth, sum of (pi_g - cost) over its requests.
 //! Valid for any prices. Good prices are the duals of an LP over patterns, made by column generation.
 //!
-//! A node's best pattern is found by depth-first search. Prices of the node's cores and memory, chosen for each search,
-//! bound what is left: the price of the room plus what the items are worth beyond theirs. Where the search takes too many
-//! steps, that bound stands in for it.
+//! A node's best pattern is found by depth-first search (`items.rs`). Where it takes too many steps, a bound stands in.
 
-use std::collections::BTreeMap;
-
-use crate::batch::{Batch, UNLIMITED, gcd};
+use crate::batch::Batch;
 use crate::bounds::Limits;
 use crate::highs::{MilpError, ModelStatus};
+use crate::items::{Item, Items, Left, Search};
 use crate::raw::{Columns, Rows};
 use crate::start::Slots;
 
 /// Steps of one search at most.
 const STEPS: u64 = 200_000;
-
-/// A request of a group in a slot, as an item of its node's knapsack.
-#[derive(Clone, Copy, Debug)]
-struct Item {
-    g: usize,
-    slot: usize,
-    cost: f64,
-    cores: u32,
-    memory: u32,
-    function: usize,
-    worth: f64,
-    /// The price of an idle container in the first relaxation, if it takes a limited one. Only a guide.
-    toll: f64,
-    /// Its worth less the price of its room.
-    reduced: f64,
-}
-
-/// The items of a node: those of a group stand together, groups by their best reduced worth, the highest first.
-struct Items {
-    list: Vec<Item>,
-    /// Prices of a thousandth of a core and of a MB on the node.
-    cores: f64,
-    memory: f64,
-    /// At `i`, the most that the items from `i` on can have in reduced worth together.
-    rest: Vec<f64>,
-    /// The best reduced worth in the group of each item.
-    lead: Vec<f64>,
-    /// Which table of `tables` bounds the items from each one on.
-    class: Vec<usize>,
-    grid: Grid,
-    /// The most that the groups from one on are worth in each room, a table for each; empty if `grid` is.
-    tables: Vec<f64>,
-}
-
-/// Room in steps. Needs are rounded down, so what fits in truth fits on the grid.
-#[derive(Clone, Copy)]
-struct Grid {
-    core_step: u32,
-    memory_step: u32,
-    /// Points in each direction.
-    wide: usize,
-    high: usize,
-}
-
-/// Points of a grid in each direction, and numbers in all tables of a node, at most.
-const POINTS: u32 = 64;
-const NUMBERS: usize = 2_000_000;
-
-impl Grid {
-    fn new(list: &[Item], cores: u32, memory: u32) -> Grid {
-        // A grid finer than the common divisor is no better; a coarser one is used where that has too many points.
-        let step = |need: fn(&Item) -> u32, have: u32| {
-            let divisor = list.iter().fold(0, |divisor, item| gcd(divisor, need(item)));
-            divisor.max(have / POINTS + 1)
-        };
-        let (core_step, memory_step) = (step(|item| item.cores, cores), step(|item| item.memory, memory));
-        let (wide, high) = ((cores / core_step) as usize + 1, (memory / memory_step) as usize + 1);
-        Grid { core_step, memory_step, wide, high }
-    }
-
-    fn point(&self, cores: u32, memory: u32) -> usize {
-        (cores / self.core_step) as usize * self.high + (memory / self.memory_step) as usize
-    }
-}
-
-impl Items {
-    /// Prices the room so that the bound on the best pattern is low, whatever the bound is for. `idle` has the idle
-    /// containers of each function on the node.
-    fn new(mut list: Vec<Item>, left: &[u32], idle: &[u32], cores: u32, memory: u32) -> Items {
-        let room = (cores, memory);
-        let counts: Vec<f64> = list.iter().map(|item| f64::from(left[item.g])).collect();
-        let (have_cores, have_memory) = (f64::from(cores), f64::from(memory));
-        let needs: Vec<(f64, f64)> =
-            list.iter().map(|item| (f64::from(item.cores), f64::from(item.memory))).collect();
-        let value = |a: f64, b: f64| {
-            let items = list.iter().zip(&needs).zip(&counts);
-            let sum: f64 = items
-                .map(|((item, need), n)| n * (item.worth - item.toll - a * need.0 - b * need.1).max(0.0))
-                .sum();
-            a * have_cores + b * have_memory + sum
-        };
-        let mut best = (f64::INFINITY, 0.0, 0.0);
-        for first in [0, 1] {
-            let (mut a, mut b) = (0.0, 0.0);
-            for pass in 0..6 {
-                let ratios = list.iter().zip(&needs).zip(&counts);
-                if (pass + first) % 2 == 0 {
-                    a = break_even(
-                        ratios.map(|((item, need), n)| (item.worth - item.toll - b * need.1, need.0, *n)),
-                        have_cores,
-                    );
-                } else {
-                    b = break_even(
-                        ratios.map(|((item, need), n)| (item.worth - item.toll - a * need.0, need.1, *n)),
-                        have_memory,
-                    );
-                }
-            }
-            let now = value(a, b);
-            if now < best.0 {
-                best = (now, a, b);
-            }
-        }
-        let (_, cores, memory) = best;
-        for (item, need) in list.iter_mut().zip(&needs) {
-            item.reduced = item.worth - cores * need.0 - memory * need.1;
-        }
-        let mut leads: BTreeMap<usize, f64> = BTreeMap::new();
-        for item in &list {
-            let lead = leads.entry(item.g).or_insert(item.reduced);
-            *lead = lead.max(item.reduced);
-        }
-        list.sort_unstable_by(|x, y| {
-            leads[&y.g].total_cmp(&leads[&x.g]).then((x.g, x.slot).cmp(&(y.g, y.slot)))
-        });
-        let lead = list.iter().map(|item| leads[&item.g]).collect();
-        let mut class: Vec<usize> = Vec::with_capacity(list.len());
-        for (i, item) in list.iter().enumerate() {
-            let next = match i {
-                0 => 0,
-                _ => class[i - 1] + usize::from(list[i - 1].g != item.g),
-            };
-            class.push(next);
-        }
-        let grid = Grid::new(&list, room.0, room.1);
-        let tables = tables(&list, &class, &grid, left);
-        // From the end: every request in a new container, and beyond that the reuses that gain most by it, as many as
-        // there are idle containers.
-        let mut rest = vec![0.0; list.len() + 1];
-        let mut new: BTreeMap<usize, f64> = BTreeMap::new();
-        let mut reuses: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        for (i, item) in list.iter().enumerate().rev() {
-            let (worth, count) = (item.reduced.max(0.0), left[item.g]);
-            let mut more = 0.0;
-            if item.slot % 2 == 1 {
-                new.insert(item.g, worth);
-                more = worth * f64::from(count);
-            } else {
-                let gain = worth - new.get(&item.g).copied().unwrap_or(0.0);
-                let limit = idle[item.function];
-                if limit == UNLIMITED {
-                    more = gain * f64::from(count);
-                } else {
-                    let gains = reuses.entry(item.function).or_default();
-                    for _ in 0..count.min(limit) {
-                        let place = gains.partition_point(|other| *other >= gain);
-                        gains.insert(place, gain);
-                        more += gain;
-                        if gains.len() > limit as usize {
-                            more -= gains.pop().unwrap_or(0.0);
-                        }
-                    }
-                }
-            }
-            rest[i] = rest[i + 1] + more;
-        }
-        Items { list, cores, memory, rest, lead, class, grid, tables }
-    }
-
-    /// The most that a pattern can be worth with at least one item from `from` on.
-    fn most(&self, from: usize, cores: u32, memory: u32) -> f64 {
-        let room = self.cores * f64::from(cores) + self.memory * f64::from(memory);
-        let Some(&lead) = self.lead.get(from) else { return 0.0 };
-        let priced = room + if lead > 0.0 { self.rest[from] } else { lead };
-        if self.tables.is_empty() {
-            return priced;
-        }
-        let table = self.class[from] * self.grid.wide * self.grid.high;
-        priced.min(self.tables[table + self.grid.point(cores, memory)])
-    }
-}
-
-/// What the groups from each one on are worth in each room, if idle containers are not counted: dynamic programming from
-/// the last group to the first. Nothing if the tables would be too large.
-fn tables(list: &[Item], class: &[usize], grid: &Grid, left: &[u32]) -> Vec<f64> {
-    let size = grid.wide * grid.high;
-    let count = class.last().map_or(0, |last| last + 1);
-    if count * size > NUMBERS {
-        return Vec::new();
-    }
-    let mut tables = vec![0.0; (count + 1) * size];
-    let mut first = list.len();
-    for k in (0..count).rev() {
-        let end = first;
-        while first > 0 && class[first - 1] == k {
-            first -= 1;
-        }
-        let items = &list[first..end];
-        let worth = items.iter().fold(0.0_f64, |worth, item| worth.max(item.worth));
-        let (before, after) = tables.split_at_mut((k + 1) * size);
-        let table = &mut before[k * size..];
-        table.copy_from_slice(&after[..size]);
-        let Some(item) = items.first() else { continue };
-        let (wide, high) =
-            ((item.cores / grid.core_step) as usize, (item.memory / grid.memory_step) as usize);
-        if worth <= 0.0 || wide >= grid.wide || high >= grid.high {
-            continue;
-        }
-        for _ in 0..left[item.g].min(POINTS) {
-            let mut changed = false;
-            for x in (wide..grid.wide).rev() {
-                for y in (high..grid.high).rev() {
-                    let with = table[(x - wide) * grid.high + y - high] + worth;
-                    let place = &mut table[x * grid.high + y];
-                    if with > *place {
-                        *place = with;
-                        changed = true;
-                    }
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
-        // More copies than the loop has tried, of something that takes no room on the grid.
-        if left[item.g] > POINTS {
-            table.iter_mut().for_each(|value| *value += worth * f64::from(left[item.g] - POINTS));
-        }
-    }
-    tables
-}
-
-/// The price of room at which what is worth it just fits: items are (worth, need, how many).
-fn break_even(items: impl Iterator<Item = (f64, f64, f64)>, mut room: f64) -> f64 {
-    let mut ratios: Vec<(f64, f64)> =
-        items.filter(|item| item.0 > 0.0).map(|(worth, need, count)| (worth / need, need * count)).collect();
-    ratios.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    for (ratio, need) in ratios {
-        room -= need;
-        if room < 0.0 {
-            return ratio;
-        }
-    }
-    0.0
-}
 
 /// What a node holds: (group, slot), with repetitions.
 type Pattern = Vec<(usize, usize)>;
@@ -266,59 +28,11 @@ pub(crate) struct Knapsacks {
     pub(crate) prices: Vec<f64>,
     /// The worth of each node's best pattern at these prices.
     pub(crate) worth: Vec<f64>,
+    /// The solution of the LP over patterns, if it splits no request.
+    pub(crate) whole: Option<Slots>,
     /// Patterns that were worth something at some prices, with their nodes.
     patterns: Vec<(usize, Pattern)>,
     tolls: Vec<f64>,
-}
-
-struct Dive<'a> {
-    items: &'a Items,
-    /// Requests left of each group.
-    left: &'a mut [u32],
-    /// Idle containers left of each function on the node.
-    idle: &'a mut [u32],
-    taken: Vec<usize>,
-    best: f64,
-    /// The best patterns in the order in which they were found.
-    found: Vec<Vec<usize>>,
-    steps: u64,
-}
-
-impl Dive<'_> {
-    fn run(&mut self, from: usize, cores: u32, memory: u32, worth: f64) {
-        if worth > self.best + 1e-9 {
-            self.best = worth;
-            self.found.push(self.taken.clone());
-        }
-        for i in from..self.items.list.len() {
-            if self.steps >= STEPS {
-                return;
-            }
-            self.steps += 1;
-            let item = self.items.list[i];
-            if worth + self.items.most(i, cores, memory) <= self.best + 1e-9 {
-                return;
-            }
-            if !self.fits(&item, cores, memory) {
-                continue;
-            }
-            let warm = item.slot.is_multiple_of(2) && self.idle[item.function] != UNLIMITED;
-            self.left[item.g] -= 1;
-            self.idle[item.function] -= u32::from(warm);
-            self.taken.push(i);
-            self.run(i, cores - item.cores, memory - item.memory, worth + item.worth);
-            self.taken.pop();
-            self.idle[item.function] += u32::from(warm);
-            self.left[item.g] += 1;
-        }
-    }
-
-    fn fits(&self, item: &Item, cores: u32, memory: u32) -> bool {
-        item.cores <= cores
-            && item.memory <= memory
-            && self.left[item.g] > 0
-            && (item.slot % 2 == 1 || self.idle[item.function] > 0)
-    }
 }
 
 /// All nodes' items, and what the searches share.
@@ -345,9 +59,12 @@ impl<'a> Nodes<'a> {
                         cores: need.cores,
                         memory: need.memory,
                         function: group.function,
-                        worth: 0.0,
+                        idle: batch.idle[batch.idle_row(g, v)],
+                        count: 0,
                         toll: if slot % 2 == 0 { tolls[batch.idle_row(g, v)] } else { 0.0 },
+                        worth: 0.0,
                         reduced: 0.0,
+                        lead: 0.0,
                     });
                 }
             }
@@ -359,15 +76,18 @@ impl<'a> Nodes<'a> {
     /// At most this is the worth of a pattern of the node at these prices; and patterns, the best last.
     fn best(&mut self, v: usize, prices: &[f64]) -> (f64, Vec<Pattern>) {
         let items = self.worthy(v, prices, 0.0);
-        self.search(v, &items, &[])
+        self.search(v, &items, None)
     }
 
     /// The items that are worth more than this.
-    fn worthy(&mut self, v: usize, prices: &[f64], least: f64) -> Items {
-        let priced = self.items[v].iter().map(|item| Item { worth: prices[item.g] - item.cost, ..*item });
-        let list: Vec<Item> = priced.filter(|item| item.worth > least).collect();
-        self.enter(v);
-        Items::new(list, &self.left, &self.idle, self.batch.cores[v], self.batch.memory[v])
+    fn worthy(&self, v: usize, prices: &[f64], least: f64) -> Items {
+        let priced = self.items[v].iter().map(|item| Item {
+            worth: prices[item.g] - item.cost,
+            count: self.left[item.g],
+            ..*item
+        });
+        let list = priced.filter(|item| item.worth > least && item.count > 0).collect();
+        Items::new(list, self.batch.cores[v], self.batch.memory[v])
     }
 
     /// Takes the requests of a pattern if there are enough.
@@ -382,50 +102,42 @@ impl<'a> Nodes<'a> {
         true
     }
 
-    /// Sets the idle containers of a node.
-    fn enter(&mut self, v: usize) {
-        for (j, idle) in self.idle.iter_mut().enumerate() {
-            *idle = self.batch.idle[j * self.batch.nodes + v];
+    /// What a search of these items begins with.
+    fn all_left(&mut self, items: &Items) -> Left<'_> {
+        for item in &items.list {
+            self.idle[item.function] = item.idle;
         }
+        Left { requests: &mut self.left, idle: &mut self.idle }
     }
 
-    /// The same with some items taken already, whose worth is not counted.
-    fn search(&mut self, v: usize, items: &Items, taken: &[Item]) -> (f64, Vec<Pattern>) {
-        self.enter(v);
+    /// The same as [`Nodes::best`] with one item taken already, whose worth is not counted.
+    fn search(&mut self, v: usize, items: &Items, taken: Option<&Item>) -> (f64, Vec<Pattern>) {
         let (mut cores, mut memory) = (self.batch.cores[v], self.batch.memory[v]);
-        for item in taken {
-            self.left[item.g] -= 1;
-            if item.slot.is_multiple_of(2) && self.idle[item.function] != UNLIMITED {
-                self.idle[item.function] -= 1;
+        let left = self.all_left(items);
+        if let Some(item) = taken {
+            left.requests[item.g] -= 1;
+            if item.takes_idle() {
+                left.idle[item.function] = item.idle - 1;
             }
             (cores, memory) = (cores - item.cores, memory - item.memory);
         }
-        let mut dive = Dive {
-            items,
-            left: &mut self.left,
-            idle: &mut self.idle,
-            taken: Vec::new(),
-            best: 0.0,
-            found: Vec::new(),
-            steps: 0,
-        };
-        dive.run(0, cores, memory, 0.0);
-        // Rounding must not make the bound lower than the truth.
-        let worth =
-            1e-9 + if dive.steps >= STEPS { items.most(0, cores, memory).max(0.0) } else { dive.best };
-        let patterns = dive.found;
-        for item in taken {
+        let (worth, found) = Search::best(items, left, cores, memory, STEPS);
+        if let Some(item) = taken {
             self.left[item.g] += 1;
         }
-        let pattern =
-            |taken: Vec<usize>| taken.into_iter().map(|i| (items.list[i].g, items.list[i].slot)).collect();
-        (worth, patterns.into_iter().map(pattern).collect())
+        (worth, found.into_iter().map(|taken| named(items, taken)).collect())
     }
+}
+
+/// The pattern of these places in a list.
+fn named(items: &Items, taken: Vec<usize>) -> Pattern {
+    taken.into_iter().map(|i| (items.list[i].g, items.list[i].slot)).collect()
 }
 
 /// Rounds of column generation at most, and the share of the objective that ends it.
 const ROUNDS: usize = 150;
 const CLOSE: f64 = 1e-5;
+const WHOLE_CLOSE: f64 = 1e-11;
 
 /// The bound, from prices of a first relaxation and the patterns of known solutions. Gives up early if it is out of
 /// time: what it has then is valid too.
@@ -461,7 +173,7 @@ pub(crate) fn bound(
         return Ok(best);
     }
     lp.pass(&rows(batch), &columns, false)?;
-    let mut smooth = 0.5;
+    let (mut smooth, mut last, mut whole) = (0.5, f64::INFINITY, false);
     for round in 0..ROUNDS {
         if limits.out_of_time() || limits.cancelled() {
             break;
@@ -476,9 +188,15 @@ pub(crate) fn bound(
         }
         let objective = lp.objective();
         tracing::trace!(round, objective, bound = best.bound, patterns = patterns.len(), "patterns");
-        if objective - best.bound <= CLOSE * objective.abs() {
+        whole = lp.values()?.iter().all(|value| (value - value.round()).abs() < 1e-6);
+        let close = if whole { WHOLE_CLOSE } else { CLOSE };
+        if objective - best.bound <= close * objective.abs() {
             break;
         }
+        if whole && last - objective <= WHOLE_CLOSE * objective.abs() {
+            smooth = 0.0;
+        }
+        last = objective;
         let duals = lp.row_duals()?;
         let mixed: Vec<f64> =
             (0..groups).map(|g| smooth * best.prices[g] + (1.0 - smooth) * duals[g]).collect();
@@ -505,13 +223,24 @@ pub(crate) fn bound(
         }
         lp.add(&columns)?;
     }
+    if whole {
+        let values = lp.values()?;
+        let defer = values[..groups].iter().map(|&count| vec![batch.deferral(); count.round() as usize]);
+        let mut slots: Slots = defer.collect();
+        for ((_, pattern), &value) in patterns.iter().zip(&values[groups..]) {
+            if value > 0.5 {
+                pattern.iter().for_each(|&(g, slot)| slots[g].push(slot));
+            }
+        }
+        best.whole = Some(slots);
+    }
     best.patterns = patterns;
     best.tolls = tolls.to_vec();
     Ok(best)
 }
 
 /// Steps of the ascent at most, and after how many without a better bound they become shorter.
-const ASCENT: usize = 150;
+const ASCENT: usize = 20;
 const PATIENCE: usize = 4;
 /// Patterns up to which an LP over them is solved. Beyond it takes too long for what it adds.
 const MOST_FOR_LP: usize = 5000;
@@ -597,7 +326,14 @@ fn priced(
             found(v, pattern);
         }
     }
-    Knapsacks { bound: bound - 1e-11 * size, prices, worth: worths, patterns: Vec::new(), tolls: Vec::new() }
+    Knapsacks {
+        bound: bound - 1e-11 * size,
+        prices,
+        worth: worths,
+        whole: None,
+        patterns: Vec::new(),
+        tolls: Vec::new(),
+    }
 }
 
 /// Patterns whose value in the LP is at least this are fixed together.
@@ -711,7 +447,7 @@ impl Knapsacks {
                     useless.push((item.g, item.slot));
                     continue;
                 }
-                let (rest, _) = nodes.search(v, &items, &[item]);
+                let (rest, _) = nodes.search(v, &items, Some(&item));
                 if self.bound + self.worth[v] - rest - own > limit {
                     useless.push((item.g, item.slot));
                 }
@@ -727,29 +463,11 @@ impl Knapsacks {
         let slack = limit - self.bound;
         for v in 0..batch.nodes {
             let items = nodes.worthy(v, &self.prices, -slack);
-            nodes.enter(v);
-            let mut all = All {
-                dive: Dive {
-                    items: &items,
-                    left: &mut nodes.left,
-                    idle: &mut nodes.idle,
-                    taken: Vec::new(),
-                    best: 0.0,
-                    found: Vec::new(),
-                    steps: 0,
-                },
-                least: self.worth[v] - slack,
-                most: most - patterns.len(),
-            };
-            all.run(0, batch.cores[v], batch.memory[v], 0.0);
-            let found = all.dive.found;
-            if found.len() > most - patterns.len() || all.dive.steps >= MOST_STEPS {
-                return None;
-            }
-            let named = |taken: Vec<usize>| {
-                taken.into_iter().map(|i| (items.list[i].g, items.list[i].slot)).collect()
-            };
-            patterns.extend(found.into_iter().map(|taken| (v, named(taken))));
+            let left = nodes.all_left(&items);
+            let limits = (MOST_STEPS, most - patterns.len());
+            let (cores, memory) = (batch.cores[v], batch.memory[v]);
+            let found = Search::all(&items, left, cores, memory, self.worth[v] - slack, limits)?;
+            patterns.extend(found.into_iter().map(|taken| (v, named(&items, taken))));
         }
         Some(patterns)
     }
@@ -757,42 +475,6 @@ impl Knapsacks {
 
 /// Steps of the search for all patterns of a node at most.
 const MOST_STEPS: u64 = 2_000_000;
-
-/// Finds every pattern that is worth at least `least`.
-struct All<'a> {
-    dive: Dive<'a>,
-    least: f64,
-    most: usize,
-}
-
-impl All<'_> {
-    fn run(&mut self, from: usize, cores: u32, memory: u32, worth: f64) {
-        if worth >= self.least && !self.dive.taken.is_empty() {
-            self.dive.found.push(self.dive.taken.clone());
-        }
-        for i in from..self.dive.items.list.len() {
-            if self.dive.steps >= MOST_STEPS || self.dive.found.len() > self.most {
-                return;
-            }
-            self.dive.steps += 1;
-            let item = self.dive.items.list[i];
-            if worth + self.dive.items.most(i, cores, memory) < self.least - 1e-9 {
-                return;
-            }
-            if !self.dive.fits(&item, cores, memory) {
-                continue;
-            }
-            let warm = item.slot.is_multiple_of(2) && self.dive.idle[item.function] != UNLIMITED;
-            self.dive.left[item.g] -= 1;
-            self.dive.idle[item.function] -= u32::from(warm);
-            self.dive.taken.push(i);
-            self.run(i, cores - item.cores, memory - item.memory, worth + item.worth);
-            self.dive.taken.pop();
-            self.dive.idle[item.function] += u32::from(warm);
-            self.dive.left[item.g] += 1;
-        }
-    }
-}
 
 /// The program over patterns: which pattern on which node.
 pub(crate) struct Choice {

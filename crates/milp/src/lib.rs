@@ -47,7 +47,8 @@
 //! 2. [`compact`]: the same optimum, much faster; the course of the search and what is proved.
 //! 3. `batch.rs`: the compact form of a batch, and what is left out of it.
 //! 4. [`bounds`]: capacity-free, LP (column generation) and Lagrangian bound. `ascent.rs`: where the LP starts.
-//! 5. `knapsack.rs`: the bound over patterns of a node, and the solutions found on the way.
+//! 5. `knapsack.rs`: the bound over patterns of a node, and the solutions found on the way. `items.rs`: the best
+//!    pattern of one node.
 //! 6. `start.rs`: regret, annealing and descent.
 //! 7. `conflict.rs`: why there is no placement. `progress.rs`: what a solve says while it runs.
 //! 8. [`highs`](mod@highs): any model in MPS format. `raw.rs`: the C interface, the only `unsafe` of the workspace.
@@ -58,6 +59,7 @@ pub mod bounds;
 pub mod compact;
 mod conflict;
 pub mod highs;
+mod items;
 mod knapsack;
 #[cfg(test)]
 mod oracle;
