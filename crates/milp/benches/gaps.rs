@@ -1,6 +1,9 @@
 //! What is proved of large and of tight planted batches after a limit: `cargo bench -p scale-milp --bench gaps`, or with
-//! the numbers of one case, `-- REQUESTS LOAD SECONDS [SEED [NODES]]`; `paper` after them takes the paper's program. With `RUST_LOG=scale_milp=debug` it
-//! says what the search does, and at which CPU time.
+//! the numbers of one case, `-- REQUESTS LOAD SECONDS [SEED [NODES]]`; `paper` after them takes the paper's
+//! program. With `RUST_LOG=scale_milp=debug` it says what the search does, and at which CPU time.
+//!
+//! The limit of a budget is on the wall. Where the machine has other work, a case that reaches it has had less of the CPU; it
+//! then runs again with a longer one, until it has had the seconds of the case, by CPU time.
 #![allow(clippy::disallowed_methods)] // A bench looks at the clock.
 
 mod cpu;
@@ -10,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use planted::{Planted, planted};
 use scale_milp::{Formulation, Milp};
-use scale_model::{Budget, Objective, Solver};
+use scale_model::{BatchProblem, Budget, Objective, Solution, Solver};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 
@@ -71,16 +74,34 @@ fn measure(&[requests, load, seconds, seed, nodes]: &[f64; 5], formulation: Form
         load,
         objective: Objective::ELASTIC,
     });
-    let budget = Budget { time_limit: Some(Duration::from_secs_f64(seconds)), ..Budget::default() };
-    let mut solver = Milp { formulation, random_seed: 1 };
-    let (start, cpu_start) = (Instant::now(), cpu::time());
-    let solution = solver.solve(&instance.problem(), &budget).expect("deferring all is allowed");
-    let (took, cpu) = (start.elapsed().as_secs_f64(), (cpu::time() - cpu_start).as_secs_f64());
+    let problem = instance.problem();
+    let mut stretch = 1.0;
+    let (mut solution, mut took, mut cpu) = run(&problem, formulation, seconds);
+    for _ in 0..RETRIES {
+        let waited_for_others = took >= 0.98 * stretch * seconds && cpu < 0.95 * seconds;
+        if !waited_for_others && cpu <= 1.05 * seconds {
+            break;
+        }
+        stretch *= (seconds / cpu).clamp(0.25, 4.0);
+        (solution, took, cpu) = run(&problem, formulation, stretch * seconds);
+    }
     let gap = solution.bound.map_or(f64::INFINITY, |bound| 1.0 - bound / solution.objective);
     println!(
-        "{requests} requests at {load} on {nodes} nodes, seed {seed}: {:?}, J {:.3}, gap {:.4} %, {took:.2} s of {seconds} s, CPU {cpu:.2} s",
+        "{requests} requests at {load} on {nodes} nodes, seed {seed}: {:?}, J {:.3}, gap {:.4} %, CPU {cpu:.2} s of {seconds} s, {took:.2} s on the wall",
         solution.proof,
         solution.objective,
         100.0 * gap
     );
+}
+
+/// Runs at most, after the first, until a case has had its CPU time.
+const RETRIES: usize = 4;
+
+/// A solve within a limit on the wall, as a budget is: the solution, seconds on the wall, seconds of CPU time.
+fn run(problem: &BatchProblem<'_>, formulation: Formulation, seconds: f64) -> (Solution, f64, f64) {
+    let budget = Budget { time_limit: Some(Duration::from_secs_f64(seconds)), ..Budget::default() };
+    let mut solver = Milp { formulation, random_seed: 1 };
+    let (start, cpu_start) = (Instant::now(), cpu::time());
+    let solution = solver.solve(problem, &budget).expect("deferring all is allowed");
+    (solution, start.elapsed().as_secs_f64(), (cpu::time() - cpu_start).as_secs_f64())
 }

@@ -29,7 +29,7 @@ use scale_model::{BatchProblem, Budget, Proof, Solution, SolveError, Stop, evalu
 use tracing::debug;
 
 use crate::batch::Batch;
-use crate::bounds::{Layout, Limits, Relaxed, backend, each_column, relax};
+use crate::bounds::{Layout, Limits, Relaxed, backend, cheapest, each_column, relax};
 use crate::highs::{MilpError, ModelStatus};
 use crate::knapsack::{self, Choice, Knapsacks};
 use crate::paper::hopeless;
@@ -312,10 +312,7 @@ impl Search<'_> {
             return self.by_choice(&all, limit, FULL).map(Some);
         }
         let quick = Choice::known(&self.batch, &knapsacks, &self.best, self.limit());
-        let h = std::env::var("H").ok().and_then(|x| x.parse().ok()).unwrap_or(0.0);
-        let n = std::env::var("N").ok().and_then(|x| x.parse().ok()).unwrap_or(100);
-        let heuristics = if self.wide() { h } else { 0.0 };
-        self.by_choice(&quick, f64::NEG_INFINITY, Effort { relative_gap: 1e-6, heuristics, nodes: Some(n) })?;
+        self.by_choice(&quick, f64::NEG_INFINITY, Effort { relative_gap: 1e-6, ..QUICK })?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
@@ -379,6 +376,15 @@ impl Search<'_> {
         let mut whole: Slots = vec![Vec::new(); self.batch.groups.len()];
         for &(g, slot, value) in &relaxed.values {
             whole[g].extend(std::iter::repeat_n(slot, (value + 1e-6).floor() as usize));
+        }
+        if relaxed.values.is_empty() {
+            // Out of time before the LP: the ascent has prices too.
+            for (g, slots) in whole.iter_mut().enumerate() {
+                let first = cheapest(&self.batch, &relaxed.prices, g, 1, self.batch.groups[g].defer);
+                for slot in first {
+                    slots.extend(std::iter::repeat_n(slot, self.batch.groups[g].members.len()));
+                }
+            }
         }
         self.offer(start::complete(
             &self.batch,
