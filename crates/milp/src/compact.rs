@@ -114,8 +114,11 @@ const MOVES: u64 = 400_000;
 const A_NODE: usize = 6;
 /// The same where the LP comes first, and the knapsack bound only if the gap stays wide.
 const SOME_A_NODE: usize = 12;
-/// Above this gap annealing goes on, with so many moves for each request, and at most so many.
+/// Shares of J. Above the first, annealing goes on and the knapsack bound is tried late; above the second it is tried
+/// early.
+const NARROW: f64 = 1e-3;
 const WIDE: f64 = 5e-3;
+/// Moves of annealing for each request then, and at most so many.
 const MORE_MOVES: u64 = 10_000;
 const MOST_MOVES: u64 = 8_000_000;
 /// So many times as many where even the knapsack bound leaves it wide.
@@ -147,6 +150,11 @@ const FULL: Effort = Effort { relative_gap: 0.0, nodes: None, heuristics: 0.0 };
 /// Whether nodes hold so few requests that the knapsack bound is worth its time.
 fn few_a_node(batch: &Batch) -> bool {
     batch.requests() <= A_NODE * with_room(batch)
+}
+
+/// The same where it takes a second and is only worth it if the LP leaves a gap.
+fn some_a_node(batch: &Batch) -> bool {
+    batch.requests() <= SOME_A_NODE * with_room(batch)
 }
 
 /// Nodes that can take anything.
@@ -186,7 +194,7 @@ impl Search<'_> {
         if let Some(stop) = self.stop() {
             return Ok(stop);
         }
-        if few_a_node(&self.batch) && self.cost - self.bound > POOR * self.cost {
+        if few_a_node(&self.batch) && self.gap_above(POOR) {
             let moves = POOR_MOVES * self.batch.requests() as u64;
             self.offer(start::search(&self.batch, self.seed, moves, &self.limits));
             debug!(cost = self.cost, "second start");
@@ -217,9 +225,9 @@ impl Search<'_> {
         }
     }
 
-    /// Whether there is much between solution and bound.
-    fn wide(&self) -> bool {
-        self.cost - self.bound > WIDE * self.cost
+    /// Whether more than this share of J lies between solution and bound.
+    fn gap_above(&self, share: f64) -> bool {
+        self.cost - self.bound > share * self.cost
     }
 
     /// Solutions that are wanted cost no more than this.
@@ -277,6 +285,7 @@ impl Search<'_> {
             &relaxed.pricing.least,
             &relaxed.prices.idle,
             &[&self.best],
+            true,
             &self.limits,
         )?;
         self.prove(knapsacks.bound);
@@ -299,7 +308,7 @@ impl Search<'_> {
         if let Some(slots) = knapsack::dive(&self.batch, &knapsacks, &self.limits)? {
             debug!(cost = self.batch.total(&slots), "dive");
             self.offer(slots);
-            if self.wide() {
+            if self.gap_above(WIDE) {
                 let moves = MORE_MOVES * self.batch.requests() as u64;
                 self.offer(start::complete(&self.batch, &self.best, None, self.seed, moves, &self.limits));
             }
@@ -395,27 +404,20 @@ impl Search<'_> {
             &self.limits,
         ));
         debug!(cost = self.cost, "completed");
-        if self.wide() {
+        if self.gap_above(NARROW) {
             let moves = (MORE_MOVES * self.batch.requests() as u64).min(MOST_MOVES);
-            self.offer(start::complete(
-                &self.batch,
-                &whole,
-                Some(&relaxed.prices),
-                self.seed,
-                moves,
-                &self.limits,
-            ));
+            let prices = Some(&relaxed.prices);
+            self.offer(start::complete(&self.batch, &whole, prices, self.seed, moves, &self.limits));
         }
-        if self.wide() && self.batch.requests() <= SOME_A_NODE * with_room(&self.batch) {
-            let (first, tolls) = (&relaxed.pricing.least, &relaxed.prices.idle);
-            let knapsacks = knapsack::bound(&self.batch, first, tolls, &[&self.best], &self.limits)?;
-            self.prove(knapsacks.bound);
-            if self.wide() {
+        let mut bounded = false;
+        if self.gap_above(WIDE) && some_a_node(&self.batch) {
+            bounded = true;
+            self.bound_by_knapsacks(relaxed)?;
+            if self.gap_above(WIDE) {
                 let moves = LONGER * (MORE_MOVES * self.batch.requests() as u64).min(MOST_MOVES);
                 let (best, prices) = (self.best.clone(), Some(&relaxed.prices));
                 self.offer(start::complete(&self.batch, &best, prices, self.seed + 1, moves, &self.limits));
             }
-            debug!(bound = knapsacks.bound, cost = self.cost, "knapsack bound");
         }
         debug!(split = count, most, cost = self.cost, "rounding");
         self.drop_by_reduced_cost(relaxed);
@@ -425,6 +427,12 @@ impl Search<'_> {
         self.by_columns(relaxed, &chosen, f64::NEG_INFINITY, QUICK_WITH_HEURISTICS)?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
+        }
+        if !bounded && self.gap_above(NARROW) && some_a_node(&self.batch) {
+            self.bound_by_knapsacks(relaxed)?;
+            if let Some(stop) = self.stop() {
+                return Ok(Some(stop));
+            }
         }
         self.drop_by_reduced_cost(relaxed);
         let few = FEW * self.batch.groups.len();
@@ -439,6 +447,15 @@ impl Search<'_> {
             self.drop_by_reduced_cost(relaxed);
         }
         Ok(None)
+    }
+
+    /// The knapsack bound where the LP over patterns would take too long.
+    fn bound_by_knapsacks(&mut self, relaxed: &Relaxed) -> Result<(), MilpError> {
+        let (first, tolls) = (&relaxed.pricing.least, &relaxed.prices.idle);
+        let knapsacks = knapsack::bound(&self.batch, first, tolls, &[&self.best], false, &self.limits)?;
+        self.prove(knapsacks.bound);
+        debug!(bound = knapsacks.bound, cost = self.cost, "knapsack bound");
+        Ok(())
     }
 
     /// The reduced cost that about so many columns of some groups do not exceed.

@@ -146,6 +146,7 @@ pub(crate) fn bound(
     first: &[f64],
     tolls: &[f64],
     known: &[&Slots],
+    few: bool,
     limits: &Limits<'_>,
 ) -> Result<Knapsacks, MilpError> {
     let mut nodes = Nodes::new(batch, tolls);
@@ -161,7 +162,8 @@ pub(crate) fn bound(
         prices.iter().zip(&batch.groups).map(|(&price, group)| price.min(group.defer)).collect()
     };
     let mut best = priced(batch, &mut nodes, clamped(first), &mut |v, pattern| patterns.push((v, pattern)));
-    ascend(batch, &mut nodes, &mut best, &mut patterns, limits);
+    let steps = if few { STEPS_BEFORE_LP } else { STEPS_ALONE };
+    ascend(batch, &mut nodes, &mut best, &mut patterns, steps, limits);
     patterns.sort_unstable();
     patterns.dedup();
     for (v, pattern) in &patterns {
@@ -239,9 +241,17 @@ pub(crate) fn bound(
     Ok(best)
 }
 
-/// Steps of the ascent at most, and after how many without a better bound they become shorter.
-const ASCENT: usize = 20;
+/// Steps of the ascent at most where the LP over patterns comes after it: the LP gains more in the same time.
+const STEPS_BEFORE_LP: usize = 20;
+/// The same where there are too many patterns for the LP. Most ascents end before.
+const STEPS_ALONE: usize = 150;
+/// Length of the first step as a share of Polyak's, by how much it grows with each better bound, after how many steps
+/// without one it is halved, and below which length the ascent ends. The prices that it starts with are good already: a
+/// step of Polyak's full length leaves them, and half of 50 steps went into making it shorter (1000 requests at load 0.7).
+const FIRST_LENGTH: f64 = 0.06;
+const GROWTH: f64 = 1.15;
 const PATIENCE: usize = 4;
+const LEAST_LENGTH: f64 = 0.005;
 /// Patterns up to which an LP over them is solved. Beyond it takes too long for what it adds.
 const MOST_FOR_LP: usize = 5000;
 
@@ -252,12 +262,13 @@ fn ascend(
     nodes: &mut Nodes<'_>,
     best: &mut Knapsacks,
     patterns: &mut Vec<(usize, Pattern)>,
+    steps: usize,
     limits: &Limits<'_>,
 ) {
     let mut prices = best.prices.clone();
-    let (mut length, mut waited) = (1.0, 0);
-    for _ in 0..ASCENT {
-        if limits.out_of_time() || limits.cancelled() || length < 0.02 {
+    let (mut length, mut waited) = (FIRST_LENGTH, 0);
+    for _ in 0..steps {
+        if limits.out_of_time() || limits.cancelled() || length < LEAST_LENGTH {
             return;
         }
         let mut missing: Vec<f64> = batch.groups.iter().map(|group| group.members.len() as f64).collect();
@@ -281,6 +292,7 @@ fn ascend(
         if bound > best.bound {
             *best = now;
             waited = 0;
+            length *= GROWTH;
         } else {
             waited += 1;
             if waited == PATIENCE {
