@@ -285,7 +285,7 @@ impl Search<'_> {
             &relaxed.pricing.least,
             &relaxed.prices.idle,
             &[&self.best],
-            true,
+            knapsack::BEFORE_LP,
             &self.limits,
         )?;
         self.prove(knapsacks.bound);
@@ -452,7 +452,8 @@ impl Search<'_> {
     /// The knapsack bound where the LP over patterns would take too long.
     fn bound_by_knapsacks(&mut self, relaxed: &Relaxed) -> Result<(), MilpError> {
         let (first, tolls) = (&relaxed.pricing.least, &relaxed.prices.idle);
-        let knapsacks = knapsack::bound(&self.batch, first, tolls, &[&self.best], false, &self.limits)?;
+        let knapsacks =
+            knapsack::bound(&self.batch, first, tolls, &[&self.best], knapsack::ALONE, &self.limits)?;
         self.prove(knapsacks.bound);
         debug!(bound = knapsacks.bound, cost = self.cost, "knapsack bound");
         Ok(())

@@ -146,7 +146,7 @@ pub(crate) fn bound(
     first: &[f64],
     tolls: &[f64],
     known: &[&Slots],
-    few: bool,
+    pace: Pace,
     limits: &Limits<'_>,
 ) -> Result<Knapsacks, MilpError> {
     let mut nodes = Nodes::new(batch, tolls);
@@ -162,8 +162,7 @@ pub(crate) fn bound(
         prices.iter().zip(&batch.groups).map(|(&price, group)| price.min(group.defer)).collect()
     };
     let mut best = priced(batch, &mut nodes, clamped(first), &mut |v, pattern| patterns.push((v, pattern)));
-    let steps = if few { STEPS_BEFORE_LP } else { STEPS_ALONE };
-    ascend(batch, &mut nodes, &mut best, &mut patterns, steps, limits);
+    ascend(batch, &mut nodes, &mut best, &mut patterns, pace, limits);
     patterns.sort_unstable();
     patterns.dedup();
     for (v, pattern) in &patterns {
@@ -241,15 +240,26 @@ pub(crate) fn bound(
     Ok(best)
 }
 
-/// Steps of the ascent at most where the LP over patterns comes after it: the LP gains more in the same time.
-const STEPS_BEFORE_LP: usize = 20;
-/// The same where there are too many patterns for the LP. Most ascents end before.
-const STEPS_ALONE: usize = 150;
-/// Length of the first step as a share of Polyak's, by how much it grows with each better bound, after how many steps
-/// without one it is halved, and below which length the ascent ends. The prices that it starts with are good already: a
-/// step of Polyak's full length leaves them, and half of 50 steps went into making it shorter (1000 requests at load 0.7).
-const FIRST_LENGTH: f64 = 0.06;
-const GROWTH: f64 = 1.15;
+/// How an ascent of the knapsack bound goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Pace {
+    /// Steps at most.
+    steps: usize,
+    /// Length of the first step as a share of Polyak's.
+    length: f64,
+    /// By how much a step grows with each better bound.
+    growth: f64,
+}
+
+/// Where the LP over patterns comes next: it gains more in the same time, and long steps come across patterns of many
+/// kinds, which the LP and the tree can combine.
+pub(crate) const BEFORE_LP: Pace = Pace { steps: 20, length: 1.0, growth: 1.0 };
+/// Where there are too many patterns for the LP. The prices that it starts with are good already, and long steps leave
+/// them: of 1000 requests at load 0.7, half of 50 steps went into making them shorter. Most ascents end before.
+pub(crate) const ALONE: Pace = Pace { steps: 150, length: 0.06, growth: 1.15 };
+
+/// After how many steps without a better bound they are halved, and below which length the ascent ends. Chosen on 1000
+/// requests at load 0.7 by the time to the same bound.
 const PATIENCE: usize = 4;
 const LEAST_LENGTH: f64 = 0.005;
 /// Patterns up to which an LP over them is solved. Beyond it takes too long for what it adds.
@@ -262,12 +272,12 @@ fn ascend(
     nodes: &mut Nodes<'_>,
     best: &mut Knapsacks,
     patterns: &mut Vec<(usize, Pattern)>,
-    steps: usize,
+    pace: Pace,
     limits: &Limits<'_>,
 ) {
     let mut prices = best.prices.clone();
-    let (mut length, mut waited) = (FIRST_LENGTH, 0);
-    for _ in 0..steps {
+    let (mut length, mut waited) = (pace.length, 0);
+    for _ in 0..pace.steps {
         if limits.out_of_time() || limits.cancelled() || length < LEAST_LENGTH {
             return;
         }
@@ -292,7 +302,7 @@ fn ascend(
         if bound > best.bound {
             *best = now;
             waited = 0;
-            length *= GROWTH;
+            length *= pace.growth;
         } else {
             waited += 1;
             if waited == PATIENCE {
