@@ -11,7 +11,6 @@
 //! All are sums of floats and are lowered by far more than their rounding (1e-11 of the sum of the magnitudes).
 //! Under [`Slo::Hard`](scale_model::Slo::Hard) a bound can be infinite: no placement exists.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -367,15 +366,17 @@ pub(crate) struct Relaxed {
     pub(crate) values: Vec<(usize, usize, f64)>,
 }
 
-/// Columns of a group that the LP starts with, at most and in the mean.
+/// Columns of a group that the LP starts with, at most and in the mean: an optimum of it uses little more than one a group.
 const AT_FIRST: usize = 12;
 const IN_MEAN: usize = 3;
-/// Columns of a group that a round adds at most.
+/// Columns of a group that a round adds at most. Few rounds matter more than a small LP.
 const A_ROUND: usize = 6;
-/// Nodes above which the ascent is a long one.
+/// Nodes above which the ascent is a long one: there the simplex method alone takes minutes.
 const MANY_NODES: usize = 500;
-/// The bound is close enough to the LP.
+/// The bound is close enough to the LP, as a share of it: the tolerance of the duals of HiGHS is no better.
 const CLOSE: f64 = 1e-7;
+/// The least reduced cost that counts, ms: the same tolerance.
+const REDUCED: f64 = 1e-7;
 
 /// Solves the LP by column generation. It starts with the columns that are good at the prices of the ascent and
 /// those of `known` solutions.
@@ -385,87 +386,114 @@ pub(crate) fn relax(
     limits: &Limits<'_>,
 ) -> Result<Relaxed, MilpError> {
     let pace = if batch.nodes > MANY_NODES { ascent::LONG } else { ascent::SHORT };
-    let (mut prices, mut pricing) = ascend(batch, pace, limits);
+    let (prices, pricing) = ascend(batch, pace, limits);
     tracing::debug!(bound = pricing.bound, "ascent");
+    let mut relaxed = Relaxed { prices, pricing, values: Vec::new() };
     if batch.groups.is_empty() {
-        return Ok(Relaxed { prices, pricing, values: Vec::new() });
+        return Ok(relaxed);
     }
-    let near = near(batch, &prices, &pricing);
-    let mut values = Vec::new();
-    let layout = Layout::of(batch);
+    let mut master = Master::new(batch);
+    master.first_columns(&relaxed, known);
     let mut lp = limits.instance()?;
-    let mut held: Vec<Vec<bool>> = vec![vec![false; 2 * batch.nodes + 1]; batch.groups.len()];
-    let order: RefCell<Vec<(usize, usize)>> = RefCell::default();
-    let mut columns = Columns::default();
-    let mut hold = |g: usize, slot: usize, columns: &mut Columns| {
-        if !held[g][slot] {
-            held[g][slot] = true;
-            order.borrow_mut().push((g, slot));
-            layout.push(batch, g, slot, columns);
-        }
-    };
-    for g in 0..batch.groups.len() {
-        hold(g, batch.deferral(), &mut columns);
-        for slot in cheapest(batch, &prices, g, AT_FIRST, pricing.least[g] + near) {
-            hold(g, slot, &mut columns);
+    lp.pass(&master.layout.rows, &std::mem::take(&mut master.new), false)?;
+    let (columns, rows) = basis(batch, &relaxed.prices, &master.order, master.layout.rows.lower.len());
+    lp.start_with(&columns, &rows)?;
+    lp.set_text("presolve", c"presolve", c"off")?;
+    master.generate(&mut lp, &mut relaxed)?;
+    Ok(relaxed)
+}
+
+/// The LP over columns, as far as it has been generated.
+struct Master<'a> {
+    batch: &'a Batch,
+    layout: Layout,
+    /// Whether it has the column of group g and slot s, at `[g][s]`.
+    held: Vec<Vec<bool>>,
+    /// Group and slot of each column.
+    order: Vec<(usize, usize)>,
+    /// Columns that HiGHS does not have yet.
+    new: Columns,
+}
+
+impl<'a> Master<'a> {
+    fn new(batch: &'a Batch) -> Master<'a> {
+        let held = vec![vec![false; 2 * batch.nodes + 1]; batch.groups.len()];
+        Master { batch, layout: Layout::of(batch), held, order: Vec::new(), new: Columns::default() }
+    }
+
+    fn hold(&mut self, g: usize, slot: usize) {
+        if !self.held[g][slot] {
+            self.held[g][slot] = true;
+            self.order.push((g, slot));
+            self.layout.push(self.batch, g, slot, &mut self.new);
         }
     }
-    for slots in known {
-        for (g, slots) in slots.iter().enumerate() {
-            for &slot in slots {
-                hold(g, slot, &mut columns);
+
+    /// Deferral, what is cheap at the first prices, and what the known solutions use.
+    fn first_columns(&mut self, first: &Relaxed, known: &[&Vec<Vec<usize>>]) {
+        let near = near(self.batch, &first.prices, &first.pricing);
+        for g in 0..self.batch.groups.len() {
+            self.hold(g, self.batch.deferral());
+            for slot in cheapest(self.batch, &first.prices, g, AT_FIRST, first.pricing.least[g] + near) {
+                self.hold(g, slot);
             }
         }
+        for (g, &slot) in known
+            .iter()
+            .flat_map(|slots| slots.iter().enumerate())
+            .flat_map(|(g, slots)| slots.iter().map(move |slot| (g, slot)))
+        {
+            self.hold(g, slot);
+        }
     }
-    lp.pass(&layout.rows, &columns, false)?;
-    let (basic_columns, basic_rows) = basis(batch, &prices, &order.borrow(), layout.rows.lower.len());
-    lp.start_with(&basic_columns, &basic_rows)?;
-    lp.set_text("presolve", c"presolve", c"off")?;
-    let mut first = true;
-    loop {
-        lp.run()?;
-        if lp.status() != ModelStatus::Optimal {
-            break;
-        }
-        let duals = lp.row_duals()?;
-        let latest = layout.prices(&duals);
-        let now = price(batch, &latest);
-        let objective = lp.objective();
-        let better = now.bound > pricing.bound;
-        tracing::trace!(objective, bound = now.bound, "LP");
-        values = lp.values()?;
-        if better {
-            (prices, pricing) = (latest.clone(), now.clone());
-        }
-        if objective - pricing.bound <= CLOSE * objective.abs() {
-            break;
-        }
-        let mut columns = Columns::default();
-        for (g, &dual) in duals.iter().enumerate().take(batch.groups.len()) {
-            if now.least[g] < dual - 1e-7 {
-                for slot in cheapest(batch, &latest, g, A_ROUND, dual - 1e-7) {
-                    hold(g, slot, &mut columns);
+
+    /// Solves, adds the columns that are cheaper than the duals say, and again, until there are none. Keeps the best prices
+    /// and the last solution.
+    fn generate(&mut self, lp: &mut Highs<'_>, relaxed: &mut Relaxed) -> Result<(), MilpError> {
+        let mut values = Vec::new();
+        let mut first = true;
+        loop {
+            lp.run()?;
+            if lp.status() != ModelStatus::Optimal {
+                break;
+            }
+            let duals = lp.row_duals()?;
+            let prices = self.layout.prices(&duals);
+            let pricing = price(self.batch, &prices);
+            let objective = lp.objective();
+            tracing::trace!(objective, bound = pricing.bound, "LP");
+            values = lp.values()?;
+            if pricing.bound > relaxed.pricing.bound {
+                (relaxed.prices, relaxed.pricing) = (prices.clone(), pricing.clone());
+            }
+            if objective - relaxed.pricing.bound <= CLOSE * objective.abs() {
+                break;
+            }
+            for (g, &dual) in duals.iter().enumerate().take(self.batch.groups.len()) {
+                if pricing.least[g] < dual - REDUCED {
+                    for slot in cheapest(self.batch, &prices, g, A_ROUND, dual - REDUCED) {
+                        self.hold(g, slot);
+                    }
                 }
             }
+            if self.new.len() == 0 {
+                break;
+            }
+            lp.add(&std::mem::take(&mut self.new))?;
+            if first {
+                // Primal: the last basis stays feasible when columns come.
+                lp.set_int("simplex_strategy", c"simplex_strategy", 4)?;
+                first = false;
+            }
         }
-        if columns.len() == 0 {
-            break;
-        }
-        lp.add(&columns)?;
-        if first {
-            // The last basis stays primal feasible.
-            lp.set_int("simplex_strategy", c"simplex_strategy", 4)?;
-            first = false;
-        }
+        let columns = self.order.iter().zip(values).filter(|(_, value)| *value > NOTHING);
+        relaxed.values = columns.map(|(&(g, slot), value)| (g, slot, value)).collect();
+        Ok(())
     }
-    let order = order.into_inner();
-    let values = order
-        .iter()
-        .zip(values)
-        .filter(|(_, value)| *value > 1e-9)
-        .map(|(&(g, slot), value)| (g, slot, value));
-    Ok(Relaxed { prices, pricing, values: values.collect() })
 }
+
+/// A value of the LP that is no more than this is zero.
+const NOTHING: f64 = 1e-9;
 
 /// The reduced cost up to which there are about [`IN_MEAN`] columns for each group.
 fn near(batch: &Batch, prices: &Prices, pricing: &Pricing) -> f64 {

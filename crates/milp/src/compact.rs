@@ -105,28 +105,38 @@ pub(crate) fn solve(
 /// Moves of annealing for each request where nodes hold only a few. More are no use on an easy batch, where the patterns
 /// lead to a better solution in less time.
 const FEW_A_NODE_MOVES: u64 = 200;
-/// The same where the gap to the LP is above this share of J.
+/// The same once more where the gap to the LP is above this share of J: with fewer, dozens of requests stay deferred.
 const POOR: f64 = 0.02;
 const POOR_MOVES: u64 = 2000;
-/// Moves of annealing elsewhere, before the LP and after it: the LP is the better guide there.
+/// Moves of annealing elsewhere, after the LP: a tenth of a second, and the LP is the better guide there.
 const MOVES: u64 = 400_000;
-/// Requests for each node with room, up to which the knapsack bound is tried.
+/// Requests for each node with room, up to which the knapsack bound is tried. With two or three the LP is percents below
+/// the optimum, with forty hundredths of a percent, and a pattern's search takes longer the more it holds.
 const A_NODE: usize = 6;
 /// The same where the LP comes first, and the knapsack bound only if the gap stays wide.
 const SOME_A_NODE: usize = 12;
-/// Above this gap annealing goes on, with so many moves for each request, and at most so many.
+/// Shares of J. Above the first, annealing goes on and the knapsack bound is tried late; above the second it is tried
+/// early.
+const NARROW: f64 = 1e-3;
 const WIDE: f64 = 5e-3;
+/// Moves of annealing for each request then, and at most so many: one or two seconds.
 const MORE_MOVES: u64 = 10_000;
 const MOST_MOVES: u64 = 8_000_000;
 /// So many times as many where even the knapsack bound leaves it wide.
 const LONGER: u64 = 3;
 /// Share of the time for the LP: what it has come to is worth more with a solution from it.
 const FOR_LP: f64 = 0.7;
-/// Patterns that are listed at most.
+/// Patterns that are listed at most: with more, the tree ends at its limit anyway.
 const MOST_PATTERNS: usize = 4_000;
+/// So few that a tree over all of them takes no longer than one over the known ones.
 const FEW_PATTERNS: usize = 1_000;
+/// Where they are more: the next part of the gap to try, and where that ends.
+const NEXT_SHARE: f64 = 0.7;
+const LEAST_SHARE: f64 = 0.2;
 /// Columns for each group that a search for a better solution looks at, about.
 const FEW: usize = 12;
+/// A value of the LP that is so far from a whole number splits a request; the tolerance of HiGHS.
+const SPLIT: f64 = 1e-6;
 
 /// When a branch and bound may end before the budget does.
 #[derive(Clone, Copy, Debug)]
@@ -147,6 +157,11 @@ const FULL: Effort = Effort { relative_gap: 0.0, nodes: None, heuristics: 0.0 };
 /// Whether nodes hold so few requests that the knapsack bound is worth its time.
 fn few_a_node(batch: &Batch) -> bool {
     batch.requests() <= A_NODE * with_room(batch)
+}
+
+/// The same where it takes a second and is only worth it if the LP leaves a gap.
+fn some_a_node(batch: &Batch) -> bool {
+    batch.requests() <= SOME_A_NODE * with_room(batch)
 }
 
 /// Nodes that can take anything.
@@ -186,7 +201,7 @@ impl Search<'_> {
         if let Some(stop) = self.stop() {
             return Ok(stop);
         }
-        if few_a_node(&self.batch) && self.cost - self.bound > POOR * self.cost {
+        if few_a_node(&self.batch) && self.gap_above(POOR) {
             let moves = POOR_MOVES * self.batch.requests() as u64;
             self.offer(start::search(&self.batch, self.seed, moves, &self.limits));
             debug!(cost = self.cost, "second start");
@@ -217,9 +232,9 @@ impl Search<'_> {
         }
     }
 
-    /// Whether there is much between solution and bound.
-    fn wide(&self) -> bool {
-        self.cost - self.bound > WIDE * self.cost
+    /// Whether more than this share of J lies between solution and bound.
+    fn gap_above(&self, share: f64) -> bool {
+        self.cost - self.bound > share * self.cost
     }
 
     /// Solutions that are wanted cost no more than this.
@@ -272,38 +287,11 @@ impl Search<'_> {
 
     /// Step 3.
     fn by_patterns(&mut self, relaxed: &Relaxed) -> Result<Option<Stop>, MilpError> {
-        let mut knapsacks = knapsack::bound(
-            &self.batch,
-            &relaxed.pricing.least,
-            &relaxed.prices.idle,
-            &[&self.best],
-            &self.limits,
-        )?;
-        self.prove(knapsacks.bound);
-        let whole = knapsacks.whole.take();
-        let is_whole = whole.is_some();
-        if let Some(slots) = whole {
-            self.offer(slots);
-        }
-        debug!(
-            bound = knapsacks.bound,
-            cost = self.cost,
-            columns = self.batch.columns(),
-            is_whole,
-            "knapsack bound"
-        );
+        let knapsacks = self.bound_by_patterns(relaxed)?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
-        self.drop(&knapsacks.useless(&self.batch, self.limit()));
-        if let Some(slots) = knapsack::dive(&self.batch, &knapsacks, &self.limits)? {
-            debug!(cost = self.batch.total(&slots), "dive");
-            self.offer(slots);
-            if self.wide() {
-                let moves = MORE_MOVES * self.batch.requests() as u64;
-                self.offer(start::complete(&self.batch, &self.best, None, self.seed, moves, &self.limits));
-            }
-        }
+        self.dive(&knapsacks)?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
@@ -311,21 +299,65 @@ impl Search<'_> {
         if let Some(all) = Choice::all(&self.batch, &knapsacks, &self.best, limit, FEW_PATTERNS) {
             return self.by_choice(&all, limit, FULL).map(Some);
         }
-        let quick = Choice::known(&self.batch, &knapsacks, &self.best, self.limit());
-        self.by_choice(&quick, f64::NEG_INFINITY, Effort { relative_gap: 1e-6, ..QUICK })?;
+        let known = Choice::known(&self.batch, &knapsacks, &self.best, limit);
+        self.by_choice(&known, f64::NEG_INFINITY, Effort { relative_gap: 1e-6, ..QUICK })?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
+        self.drop_useless(relaxed, &knapsacks);
+        let stop = self.by_all_patterns(relaxed, &knapsacks)?;
+        self.knapsacks = Some(knapsacks);
+        Ok(stop)
+    }
+
+    /// The knapsack bound by the LP over patterns, and its solution if it splits nothing.
+    fn bound_by_patterns(&mut self, relaxed: &Relaxed) -> Result<Knapsacks, MilpError> {
+        let (first, tolls) = (&relaxed.pricing.least, &relaxed.prices.idle);
+        let pace = knapsack::BEFORE_LP;
+        let mut knapsacks = knapsack::bound(&self.batch, first, tolls, &[&self.best], pace, &self.limits)?;
+        self.prove(knapsacks.bound);
+        let whole = knapsacks.whole.take();
+        let columns = self.batch.columns();
+        debug!(bound = knapsacks.bound, cost = self.cost, columns, whole = whole.is_some(), "knapsack bound");
+        if let Some(slots) = whole {
+            self.offer(slots);
+        }
+        Ok(knapsacks)
+    }
+
+    /// A better solution from the patterns by diving, and by annealing where that is not good.
+    fn dive(&mut self, knapsacks: &Knapsacks) -> Result<(), MilpError> {
+        self.drop(&knapsacks.useless(&self.batch, self.limit()));
+        if let Some(slots) = knapsack::dive(&self.batch, knapsacks, &self.limits)? {
+            debug!(cost = self.batch.total(&slots), "dive");
+            self.offer(slots);
+            if self.gap_above(WIDE) {
+                let moves = MORE_MOVES * self.batch.requests() as u64;
+                self.offer(start::complete(&self.batch, &self.best, None, self.seed, moves, &self.limits));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out the columns that are in no better solution, by the LP and by the knapsack bound.
+    fn drop_useless(&mut self, relaxed: &Relaxed, knapsacks: &Knapsacks) {
         self.drop_by_reduced_cost(relaxed);
-        let useless = knapsacks.useless(&self.batch, self.limit());
-        self.drop(&useless);
+        self.drop(&knapsacks.useless(&self.batch, self.limit()));
         debug!(columns = self.batch.columns(), cost = self.cost, "fixed");
+    }
+
+    /// Over all patterns that a better solution can use, to the end. Where they are too many, over those that a solution in
+    /// the lower part of the gap can use: they prove that part, and find better solutions, if there are any, than the
+    /// patterns that were known.
+    fn by_all_patterns(
+        &mut self,
+        relaxed: &Relaxed,
+        knapsacks: &Knapsacks,
+    ) -> Result<Option<Stop>, MilpError> {
         let (mut share, mut partly) = (1.0, false);
         loop {
-            // Of the patterns that a solution in the lower part of the gap can use: they prove that part, and find better
-            // solutions, if there are any, than the patterns that were known.
             let limit = self.bound + share * (self.limit() - self.bound);
-            match Choice::all(&self.batch, &knapsacks, &self.best, limit, MOST_PATTERNS) {
+            match Choice::all(&self.batch, knapsacks, &self.best, limit, MOST_PATTERNS) {
                 Some(all) if share == 1.0 => return self.by_choice(&all, limit, FULL).map(Some),
                 Some(some) => {
                     let cost = self.cost;
@@ -334,21 +366,15 @@ impl Search<'_> {
                         return Ok(Some(stop));
                     }
                     if self.cost == cost || partly {
-                        break;
+                        return Ok(None);
                     }
-                    partly = true;
-                    self.drop_by_reduced_cost(relaxed);
-                    let useless = knapsacks.useless(&self.batch, self.limit());
-                    self.drop(&useless);
-                    debug!(columns = self.batch.columns(), cost = self.cost, "fixed");
-                    share = 1.0;
+                    self.drop_useless(relaxed, knapsacks);
+                    (share, partly) = (1.0, true);
                 }
-                None if share > 0.2 && !partly => share *= 0.7,
-                None => break,
+                None if share > LEAST_SHARE && !partly => share *= NEXT_SHARE,
+                None => return Ok(None),
             }
         }
-        self.knapsacks = Some(knapsacks);
-        Ok(None)
     }
 
     fn by_choice(&mut self, choice: &Choice, limit: f64, effort: Effort) -> Result<Stop, MilpError> {
@@ -367,78 +393,95 @@ impl Search<'_> {
         let mut used: Vec<Vec<usize>> = vec![Vec::new(); self.batch.groups.len()];
         for &(g, slot, value) in &relaxed.values {
             used[g].push(slot);
-            split[g] |= (value - value.round()).abs() > 1e-6;
+            split[g] |= (value - value.round()).abs() > SPLIT;
         }
         let count = split.iter().filter(|split| **split).count();
         let most = self.reduced_cost_of(relaxed, FEW * count, |g| split[g]);
-        let chosen =
-            |g: usize, slot: usize, reduced: f64| used[g].contains(&slot) || (split[g] && reduced <= most);
-        let mut whole: Slots = vec![Vec::new(); self.batch.groups.len()];
-        for &(g, slot, value) in &relaxed.values {
-            whole[g].extend(std::iter::repeat_n(slot, (value + 1e-6).floor() as usize));
-        }
-        if relaxed.values.is_empty() {
-            // Out of time before the LP: the ascent has prices too.
-            for (g, slots) in whole.iter_mut().enumerate() {
-                let first = cheapest(&self.batch, &relaxed.prices, g, 1, self.batch.groups[g].defer);
-                for slot in first {
-                    slots.extend(std::iter::repeat_n(slot, self.batch.groups[g].members.len()));
-                }
-            }
-        }
-        self.offer(start::complete(
-            &self.batch,
-            &whole,
-            Some(&relaxed.prices),
-            self.seed,
-            MOVES,
-            &self.limits,
-        ));
-        debug!(cost = self.cost, "completed");
-        if self.wide() {
-            let moves = (MORE_MOVES * self.batch.requests() as u64).min(MOST_MOVES);
-            self.offer(start::complete(
-                &self.batch,
-                &whole,
-                Some(&relaxed.prices),
-                self.seed,
-                moves,
-                &self.limits,
-            ));
-        }
-        if self.wide() && self.batch.requests() <= SOME_A_NODE * with_room(&self.batch) {
-            let (first, tolls) = (&relaxed.pricing.least, &relaxed.prices.idle);
-            let knapsacks = knapsack::bound(&self.batch, first, tolls, &[&self.best], &self.limits)?;
-            self.prove(knapsacks.bound);
-            if self.wide() {
-                let moves = LONGER * (MORE_MOVES * self.batch.requests() as u64).min(MOST_MOVES);
-                let (best, prices) = (self.best.clone(), Some(&relaxed.prices));
-                self.offer(start::complete(&self.batch, &best, prices, self.seed + 1, moves, &self.limits));
-            }
-            debug!(bound = knapsacks.bound, cost = self.cost, "knapsack bound");
-        }
+        let bounded = self.complete(relaxed)?;
         debug!(split = count, most, cost = self.cost, "rounding");
         self.drop_by_reduced_cost(relaxed);
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
+        let chosen =
+            |g: usize, slot: usize, reduced: f64| used[g].contains(&slot) || (split[g] && reduced <= most);
         self.by_columns(relaxed, &chosen, f64::NEG_INFINITY, QUICK_WITH_HEURISTICS)?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
-        self.drop_by_reduced_cost(relaxed);
-        let few = FEW * self.batch.groups.len();
-        if self.batch.columns() > 2 * few {
-            let most = self.reduced_cost_of(relaxed, few / 4, |_| true);
-            // What is left out costs at least the bound and `most`.
-            let limit = relaxed.pricing.bound + most;
-            self.by_columns(relaxed, &|_, _, reduced| reduced <= most, limit, QUICK)?;
+        if !bounded && self.gap_above(NARROW) && some_a_node(&self.batch) {
+            self.bound_by_knapsacks(relaxed)?;
             if let Some(stop) = self.stop() {
                 return Ok(Some(stop));
             }
-            self.drop_by_reduced_cost(relaxed);
         }
+        self.by_best_columns(relaxed)
+    }
+
+    /// Completes what the LP does not split, and anneals as long as the gap is worth it; whether it has tried the knapsack
+    /// bound.
+    fn complete(&mut self, relaxed: &Relaxed) -> Result<bool, MilpError> {
+        let (whole, prices) = (self.unsplit(relaxed), Some(&relaxed.prices));
+        self.offer(start::complete(&self.batch, &whole, prices, self.seed, MOVES, &self.limits));
+        debug!(cost = self.cost, "completed");
+        let moves = (MORE_MOVES * self.batch.requests() as u64).min(MOST_MOVES);
+        if self.gap_above(NARROW) {
+            self.offer(start::complete(&self.batch, &whole, prices, self.seed, moves, &self.limits));
+        }
+        if !self.gap_above(WIDE) || !some_a_node(&self.batch) {
+            return Ok(false);
+        }
+        self.bound_by_knapsacks(relaxed)?;
+        if self.gap_above(WIDE) {
+            let (best, seed) = (&self.best, self.seed + 1);
+            self.offer(start::complete(&self.batch, best, prices, seed, LONGER * moves, &self.limits));
+        }
+        Ok(true)
+    }
+
+    /// What the LP does not split; if it was out of time, the cheapest columns at the prices of the ascent.
+    fn unsplit(&self, relaxed: &Relaxed) -> Slots {
+        let mut whole: Slots = vec![Vec::new(); self.batch.groups.len()];
+        for &(g, slot, value) in &relaxed.values {
+            whole[g].extend(std::iter::repeat_n(slot, (value + SPLIT).floor() as usize));
+        }
+        if relaxed.values.is_empty() {
+            for (g, slots) in whole.iter_mut().enumerate() {
+                let group = &self.batch.groups[g];
+                if let [slot] = cheapest(&self.batch, &relaxed.prices, g, 1, group.defer)[..] {
+                    slots.extend(std::iter::repeat_n(slot, group.members.len()));
+                }
+            }
+        }
+        whole
+    }
+
+    /// A better solution from the columns with the least reduced costs, if there are many others.
+    fn by_best_columns(&mut self, relaxed: &Relaxed) -> Result<Option<Stop>, MilpError> {
+        self.drop_by_reduced_cost(relaxed);
+        let few = FEW * self.batch.groups.len();
+        if self.batch.columns() <= 2 * few {
+            return Ok(None);
+        }
+        let most = self.reduced_cost_of(relaxed, few / 4, |_| true);
+        // What is left out costs at least the bound and `most`.
+        let limit = relaxed.pricing.bound + most;
+        self.by_columns(relaxed, &|_, _, reduced| reduced <= most, limit, QUICK)?;
+        if let Some(stop) = self.stop() {
+            return Ok(Some(stop));
+        }
+        self.drop_by_reduced_cost(relaxed);
         Ok(None)
+    }
+
+    /// The knapsack bound where the LP over patterns would take too long.
+    fn bound_by_knapsacks(&mut self, relaxed: &Relaxed) -> Result<(), MilpError> {
+        let (first, tolls) = (&relaxed.pricing.least, &relaxed.prices.idle);
+        let knapsacks =
+            knapsack::bound(&self.batch, first, tolls, &[&self.best], knapsack::ALONE, &self.limits)?;
+        self.prove(knapsacks.bound);
+        debug!(bound = knapsacks.bound, cost = self.cost, "knapsack bound");
+        Ok(())
     }
 
     /// The reduced cost that about so many columns of some groups do not exceed.

@@ -11,7 +11,7 @@ use crate::batch::Batch;
 use crate::bounds::Limits;
 use crate::highs::{MilpError, ModelStatus};
 use crate::items::{Item, Items, Left, Search};
-use crate::raw::{Columns, Rows};
+use crate::raw::{Columns, Highs, Rows};
 use crate::start::Slots;
 
 /// Steps of one search at most.
@@ -134,10 +134,84 @@ fn named(items: &Items, taken: Vec<usize>) -> Pattern {
     taken.into_iter().map(|i| (items.list[i].g, items.list[i].slot)).collect()
 }
 
-/// Rounds of column generation at most, and the share of the objective that ends it.
-const ROUNDS: usize = 150;
-const CLOSE: f64 = 1e-5;
-const WHOLE_CLOSE: f64 = 1e-11;
+/// The LP over patterns: which pattern on which node, and who is deferred. A node may hold parts of patterns.
+struct Master<'a, 'w> {
+    batch: &'a Batch,
+    lp: Highs<'w>,
+    /// The columns after those of deferral.
+    patterns: Vec<(usize, Pattern)>,
+    /// Columns that the next run adds.
+    new: Columns,
+    /// Whether it has run.
+    solved: bool,
+}
+
+impl<'a, 'w> Master<'a, 'w> {
+    fn new(
+        batch: &'a Batch,
+        patterns: Vec<(usize, Pattern)>,
+        limits: &Limits<'w>,
+    ) -> Result<Master<'a, 'w>, MilpError> {
+        let mut columns = Columns::default();
+        for (g, group) in batch.groups.iter().enumerate() {
+            columns.push(group.defer, group.members.len() as f64, [(g, 1.0)]);
+        }
+        for (v, pattern) in &patterns {
+            push(batch, *v, pattern, &mut columns);
+        }
+        let mut lp = limits.instance()?;
+        lp.pass(&rows(batch), &columns, false)?;
+        Ok(Master { batch, lp, patterns, new: Columns::default(), solved: false })
+    }
+
+    /// Solves it with the new columns; whether there is an optimum.
+    fn run(&mut self) -> Result<bool, MilpError> {
+        if self.new.len() > 0 {
+            self.lp.add(&std::mem::take(&mut self.new))?;
+        }
+        self.lp.run()?;
+        if !self.solved {
+            // It pays for the first run only: the others start from the last basis.
+            self.lp.set_text("presolve", c"presolve", c"off")?;
+            self.solved = true;
+        }
+        Ok(self.lp.status() == ModelStatus::Optimal)
+    }
+
+    /// Takes a pattern if its reduced cost is below `-least`.
+    fn offer(&mut self, v: usize, pattern: Pattern, duals: &[f64], least: f64) {
+        let cost: f64 = pattern.iter().map(|&(g, slot)| self.batch.cost(g, slot) - duals[g]).sum();
+        if cost - duals[self.batch.groups.len() + v] < -least {
+            push(self.batch, v, &pattern, &mut self.new);
+            self.patterns.push((v, pattern));
+        }
+    }
+
+    /// The solution of the last run, if it splits nothing.
+    fn whole(&self) -> Result<Option<Slots>, MilpError> {
+        let values = self.lp.values()?;
+        if values.iter().any(|value| (value - value.round()).abs() >= SPLIT) {
+            return Ok(None);
+        }
+        let (defer, chosen) = values.split_at(self.batch.groups.len());
+        Ok(Some(slots_of(self.batch, defer, &self.patterns, chosen)))
+    }
+}
+
+/// A value of the LP that is so far from a whole number splits a request; the tolerance of HiGHS.
+const SPLIT: f64 = 1e-6;
+
+/// The solution that the values of the columns of deferral and of patterns mean.
+fn slots_of(batch: &Batch, defer: &[f64], patterns: &[(usize, Pattern)], chosen: &[f64]) -> Slots {
+    let mut slots: Slots =
+        defer.iter().map(|&count| vec![batch.deferral(); count.round() as usize]).collect();
+    for ((_, pattern), &value) in patterns.iter().zip(chosen) {
+        if value > 0.5 {
+            pattern.iter().for_each(|&(g, slot)| slots[g].push(slot));
+        }
+    }
+    slots
+}
 
 /// The bound, from prices of a first relaxation and the patterns of known solutions. Gives up early if it is out of
 /// time: what it has then is valid too.
@@ -146,105 +220,121 @@ pub(crate) fn bound(
     first: &[f64],
     tolls: &[f64],
     known: &[&Slots],
+    pace: Pace,
     limits: &Limits<'_>,
 ) -> Result<Knapsacks, MilpError> {
     let mut nodes = Nodes::new(batch, tolls);
-    let groups = batch.groups.len();
-    let mut lp = limits.instance()?;
-    let mut patterns: Vec<(usize, Pattern)> = Vec::new();
-    let mut columns = Columns::default();
-    for (g, group) in batch.groups.iter().enumerate() {
-        columns.push(group.defer, group.members.len() as f64, [(g, 1.0)]);
-    }
-    patterns.extend(known.iter().flat_map(|slots| patterns_of(batch, slots)));
-    let clamped = |prices: &[f64]| -> Vec<f64> {
-        prices.iter().zip(&batch.groups).map(|(&price, group)| price.min(group.defer)).collect()
-    };
-    let mut best = priced(batch, &mut nodes, clamped(first), &mut |v, pattern| patterns.push((v, pattern)));
-    ascend(batch, &mut nodes, &mut best, &mut patterns, limits);
+    let mut patterns: Vec<(usize, Pattern)> =
+        known.iter().flat_map(|slots| patterns_of(batch, slots)).collect();
+    let first = no_more_than_deferral(batch, first.iter().copied());
+    let mut best = priced(batch, &mut nodes, first, &mut |v, pattern| patterns.push((v, pattern)));
+    ascend(batch, &mut nodes, &mut best, &mut patterns, pace, limits);
     patterns.sort_unstable();
     patterns.dedup();
-    for (v, pattern) in &patterns {
-        push(batch, *v, pattern, &mut columns);
-    }
-    if patterns.len() > MOST_FOR_LP || limits.out_of_time() {
-        best.patterns = patterns;
-        best.tolls = tolls.to_vec();
-        return Ok(best);
-    }
-    lp.pass(&rows(batch), &columns, false)?;
-    let (mut smooth, mut last, mut whole) = (0.5, f64::INFINITY, false);
-    for round in 0..ROUNDS {
-        if limits.out_of_time() || limits.cancelled() {
-            break;
-        }
-        lp.run()?;
-        if round == 0 {
-            lp.set_text("presolve", c"presolve", c"off")?;
-            lp.set_int("simplex_strategy", c"simplex_strategy", 4)?;
-        }
-        if lp.status() != ModelStatus::Optimal {
-            break;
-        }
-        let objective = lp.objective();
-        tracing::trace!(round, objective, bound = best.bound, patterns = patterns.len(), "patterns");
-        whole = lp.values()?.iter().all(|value| (value - value.round()).abs() < 1e-6);
-        let close = if whole { WHOLE_CLOSE } else { CLOSE };
-        if objective - best.bound <= close * objective.abs() {
-            break;
-        }
-        if whole && last - objective <= WHOLE_CLOSE * objective.abs() {
-            smooth = 0.0;
-        }
-        last = objective;
-        let duals = lp.row_duals()?;
-        let mixed: Vec<f64> =
-            (0..groups).map(|g| smooth * best.prices[g] + (1.0 - smooth) * duals[g]).collect();
-        let mut columns = Columns::default();
-        let now = priced(batch, &mut nodes, clamped(&mixed), &mut |v, pattern| {
-            let cost: f64 = pattern.iter().map(|&(g, slot)| batch.cost(g, slot) - duals[g]).sum();
-            if cost - duals[groups + v] < -1e-7 {
-                push(batch, v, &pattern, &mut columns);
-                patterns.push((v, pattern));
-            }
-        });
-        if now.bound > best.bound {
-            best = now;
-            smooth = (smooth + 0.1_f64).min(0.9);
-        } else {
-            smooth = (smooth - 0.1_f64).max(0.0);
-        }
-        if columns.len() == 0 {
-            if smooth == 0.0 {
-                break;
-            }
-            smooth = 0.0;
-            continue;
-        }
-        lp.add(&columns)?;
-    }
-    if whole {
-        let values = lp.values()?;
-        let defer = values[..groups].iter().map(|&count| vec![batch.deferral(); count.round() as usize]);
-        let mut slots: Slots = defer.collect();
-        for ((_, pattern), &value) in patterns.iter().zip(&values[groups..]) {
-            if value > 0.5 {
-                pattern.iter().for_each(|&(g, slot)| slots[g].push(slot));
-            }
-        }
-        best.whole = Some(slots);
+    if patterns.len() <= MOST_FOR_LP && !limits.out_of_time() {
+        let mut master = Master::new(batch, patterns, limits)?;
+        generate(&mut master, &mut nodes, &mut best, limits)?;
+        patterns = master.patterns;
     }
     best.patterns = patterns;
     best.tolls = tolls.to_vec();
     Ok(best)
 }
 
-/// Steps of the ascent at most, and after how many without a better bound they become shorter.
-const ASCENT: usize = 20;
-const PATIENCE: usize = 4;
-/// Patterns up to which an LP over them is solved. Beyond it takes too long for what it adds.
+/// Patterns up to which an LP over them is solved. Beyond it takes seconds a round, for what it adds.
 const MOST_FOR_LP: usize = 5000;
+/// Rounds of column generation at most. Most end after ten to thirty.
+const ROUNDS: usize = 150;
+/// The share of the objective up to which a bound is close enough: where the LP is split, a tree comes after it anyway;
+/// where it is not, its solution is optimal, and the bound should prove that.
+const CLOSE: f64 = 1e-5;
+const CLOSE_IF_WHOLE: f64 = 1e-11;
+/// The least reduced cost that counts, ms: the tolerance of the duals of HiGHS.
+const REDUCED: f64 = 1e-7;
+/// The weight of the best prices so far in those that are looked at next (Wentges 1997): at first, its change with every
+/// round, and at most. The duals alone swing.
+const WEIGHT: f64 = 0.5;
+const WEIGHT_STEP: f64 = 0.1;
+const MOST_WEIGHT: f64 = 0.9;
 
+/// Raises the bound to that of the LP over all patterns, by column generation.
+fn generate(
+    master: &mut Master<'_, '_>,
+    nodes: &mut Nodes<'_>,
+    best: &mut Knapsacks,
+    limits: &Limits<'_>,
+) -> Result<(), MilpError> {
+    let batch = master.batch;
+    let (mut weight, mut last) = (WEIGHT, f64::INFINITY);
+    for round in 0..ROUNDS {
+        if limits.out_of_time() || limits.cancelled() || !master.run()? {
+            break;
+        }
+        if round == 0 {
+            // Primal: the last basis stays feasible when columns come.
+            master.lp.set_int("simplex_strategy", c"simplex_strategy", 4)?;
+        }
+        let objective = master.lp.objective();
+        tracing::trace!(round, objective, bound = best.bound, patterns = master.patterns.len(), "patterns");
+        let whole = master.whole()?;
+        let close = if whole.is_some() { CLOSE_IF_WHOLE } else { CLOSE };
+        let stalled = whole.is_some() && last - objective <= close * objective.abs();
+        best.whole = whole;
+        if objective - best.bound <= close * objective.abs() {
+            break;
+        }
+        if stalled {
+            weight = 0.0;
+        }
+        last = objective;
+        let duals = master.lp.row_duals()?;
+        let mixed = best.prices.iter().zip(&duals).map(|(best, dual)| weight * best + (1.0 - weight) * dual);
+        let prices = no_more_than_deferral(batch, mixed);
+        let now = priced(batch, nodes, prices, &mut |v, pattern| master.offer(v, pattern, &duals, REDUCED));
+        if now.bound > best.bound {
+            let whole = best.whole.take();
+            *best = Knapsacks { whole, ..now };
+            weight = (weight + WEIGHT_STEP).min(MOST_WEIGHT);
+        } else {
+            weight = (weight - WEIGHT_STEP).max(0.0);
+        }
+        if master.new.len() == 0 {
+            if weight == 0.0 {
+                break;
+            }
+            weight = 0.0;
+        }
+    }
+    Ok(())
+}
+
+/// Prices of requests, none above that of deferral: a dearer one only lowers the bound.
+fn no_more_than_deferral(batch: &Batch, prices: impl Iterator<Item = f64>) -> Vec<f64> {
+    prices.zip(&batch.groups).map(|(price, group)| price.min(group.defer)).collect()
+}
+
+/// How an ascent of the knapsack bound goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Pace {
+    /// Steps at most.
+    steps: usize,
+    /// Length of the first step as a share of Polyak's.
+    length: f64,
+    /// By how much a step grows with each better bound.
+    growth: f64,
+}
+
+/// Where the LP over patterns comes next: it gains more in the same time, and long steps come across patterns of many
+/// kinds, which the LP and the tree can combine.
+pub(crate) const BEFORE_LP: Pace = Pace { steps: 20, length: 1.0, growth: 1.0 };
+/// Where there are too many patterns for the LP. The prices that it starts with are good already, and long steps leave
+/// them: of 1000 requests at load 0.7, half of 50 steps went into making them shorter. Most ascents end before.
+pub(crate) const ALONE: Pace = Pace { steps: 150, length: 0.06, growth: 1.15 };
+
+/// After how many steps without a better bound they are halved, and below which length the ascent ends. Chosen on 1000
+/// requests at load 0.7 by the time to the same bound.
+const PATIENCE: usize = 4;
+const LEAST_LENGTH: f64 = 0.005;
 /// Raises the bound by steps along its subgradient (Held and Karp; the step is Polyak's): a request that too few patterns
 /// want becomes dearer, one that too many want cheaper.
 fn ascend(
@@ -252,12 +342,13 @@ fn ascend(
     nodes: &mut Nodes<'_>,
     best: &mut Knapsacks,
     patterns: &mut Vec<(usize, Pattern)>,
+    pace: Pace,
     limits: &Limits<'_>,
 ) {
     let mut prices = best.prices.clone();
-    let (mut length, mut waited) = (1.0, 0);
-    for _ in 0..ASCENT {
-        if limits.out_of_time() || limits.cancelled() || length < 0.02 {
+    let (mut length, mut waited) = (pace.length, 0);
+    for _ in 0..pace.steps {
+        if limits.out_of_time() || limits.cancelled() || length < LEAST_LENGTH {
             return;
         }
         let mut missing: Vec<f64> = batch.groups.iter().map(|group| group.members.len() as f64).collect();
@@ -281,6 +372,7 @@ fn ascend(
         if bound > best.bound {
             *best = now;
             waited = 0;
+            length *= pace.growth;
         } else {
             waited += 1;
             if waited == PATIENCE {
@@ -336,10 +428,12 @@ fn priced(
     }
 }
 
-/// Patterns whose value in the LP is at least this are fixed together.
+/// Patterns whose value in the LP is at least this are fixed together. One at a time would be better, and take as many LPs
+/// as there are nodes.
 const NEARLY: f64 = 0.8;
-/// Rounds of column generation after each fixing.
+/// Rounds of column generation after each fixing, and how many patterns of a node each makes. More change little.
 const AGAIN: usize = 3;
+const OF_A_NODE: usize = 2;
 
 /// A solution by diving: fix the patterns that the LP is most sure of, make new ones for what is left, and so on.
 pub(crate) fn dive(
@@ -348,83 +442,78 @@ pub(crate) fn dive(
     limits: &Limits<'_>,
 ) -> Result<Option<Slots>, MilpError> {
     let mut nodes = Nodes::new(batch, &knapsacks.tolls);
-    let groups = batch.groups.len();
-    let mut patterns: Vec<(usize, Pattern)> = Vec::new();
-    let mut columns = Columns::default();
-    for (g, group) in batch.groups.iter().enumerate() {
-        columns.push(group.defer, group.members.len() as f64, [(g, 1.0)]);
-    }
-    for (v, pattern) in &knapsacks.patterns {
-        if pattern.iter().all(|&(g, slot)| batch.cost(g, slot).is_finite()) {
-            push(batch, *v, pattern, &mut columns);
-            patterns.push((*v, pattern.clone()));
-        }
-    }
-    let mut lp = limits.instance()?;
-    lp.pass(&rows(batch), &columns, false)?;
+    let allowed =
+        |(_, pattern): &&(usize, Pattern)| pattern.iter().all(|&(g, slot)| batch.cost(g, slot).is_finite());
+    let patterns = knapsacks.patterns.iter().filter(allowed).cloned().collect();
+    let mut master = Master::new(batch, patterns, limits)?;
     let mut open = vec![true; batch.nodes];
     let mut chosen: Vec<usize> = Vec::new();
-    let mut first = true;
     loop {
-        for _ in 0..AGAIN {
-            if limits.out_of_time() || limits.cancelled() {
-                return Ok(None);
-            }
-            lp.run()?;
-            if lp.status() != ModelStatus::Optimal {
-                return Ok(None);
-            }
-            if first {
-                lp.set_text("presolve", c"presolve", c"off")?;
-                first = false;
-            }
-            let duals = lp.row_duals()?;
-            let mut columns = Columns::default();
-            for v in (0..batch.nodes).filter(|&v| open[v]) {
-                let (_, found) = nodes.best(v, &duals[..groups]);
-                for pattern in found.into_iter().rev().take(2) {
-                    let cost: f64 = pattern.iter().map(|&(g, slot)| batch.cost(g, slot) - duals[g]).sum();
-                    if cost - duals[groups + v] < -1e-6 {
-                        push(batch, v, &pattern, &mut columns);
-                        patterns.push((v, pattern));
-                    }
-                }
-            }
-            if columns.len() == 0 {
-                break;
-            }
-            lp.add(&columns)?;
-        }
-        lp.run()?;
-        if lp.status() != ModelStatus::Optimal {
+        if !patterns_for_the_rest(&mut master, &mut nodes, &open, limits)? || !master.run()? {
             return Ok(None);
         }
-        let values = lp.values()?;
-        let mut order: Vec<usize> =
-            (0..patterns.len()).filter(|&p| open[patterns[p].0] && values[groups + p] > 1e-6).collect();
-        order.sort_by(|&a, &b| values[groups + b].total_cmp(&values[groups + a]));
-        let mut fixed = 0;
-        for p in order {
-            if fixed > 0 && values[groups + p] < NEARLY {
-                break;
-            }
-            let (v, pattern) = &patterns[p];
-            if open[*v] && nodes.take(pattern) {
-                open[*v] = false;
-                chosen.push(p);
-                lp.fix(groups + p)?;
-                fixed += 1;
-            }
-        }
-        if fixed == 0 {
+        let fixed = fix(&mut master, &mut nodes, &mut open)?;
+        if fixed.is_empty() {
             break;
         }
+        chosen.extend(fixed);
     }
     let mut slots: Slots = nodes.left.iter().map(|&left| vec![batch.deferral(); left as usize]).collect();
-    for (g, slot) in chosen.into_iter().flat_map(|p| patterns[p].1.clone()) {
+    for (g, slot) in chosen.into_iter().flat_map(|p| master.patterns[p].1.clone()) {
         slots[g].push(slot);
     }
     Ok(Some(slots))
+}
+
+/// Column generation for the nodes that are open, with the requests that are left. False if it has to end.
+fn patterns_for_the_rest(
+    master: &mut Master<'_, '_>,
+    nodes: &mut Nodes<'_>,
+    open: &[bool],
+    limits: &Limits<'_>,
+) -> Result<bool, MilpError> {
+    for _ in 0..AGAIN {
+        if limits.out_of_time() || limits.cancelled() || !master.run()? {
+            return Ok(false);
+        }
+        let duals = master.lp.row_duals()?;
+        for v in (0..open.len()).filter(|&v| open[v]) {
+            let (_, found) = nodes.best(v, &duals);
+            for pattern in found.into_iter().rev().take(OF_A_NODE) {
+                master.offer(v, pattern, &duals, 10.0 * REDUCED);
+            }
+        }
+        if master.new.len() == 0 {
+            break;
+        }
+    }
+    Ok(true)
+}
+
+/// Fixes the surest patterns, at least one if any is left; which.
+fn fix(
+    master: &mut Master<'_, '_>,
+    nodes: &mut Nodes<'_>,
+    open: &mut [bool],
+) -> Result<Vec<usize>, MilpError> {
+    let values = master.lp.values()?;
+    let values = &values[master.batch.groups.len()..];
+    let mut order: Vec<usize> =
+        (0..values.len()).filter(|&p| open[master.patterns[p].0] && values[p] > SPLIT).collect();
+    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+    let mut fixed = Vec::new();
+    for p in order {
+        if !fixed.is_empty() && values[p] < NEARLY {
+            break;
+        }
+        let (v, pattern) = &master.patterns[p];
+        if open[*v] && nodes.take(pattern) {
+            open[*v] = false;
+            master.lp.fix(master.batch.groups.len() + p)?;
+            fixed.push(p);
+        }
+    }
+    Ok(fixed)
 }
 
 impl Knapsacks {
@@ -537,16 +626,7 @@ impl Choice {
     /// The solution that the values of the columns mean.
     pub(crate) fn slots(&self, batch: &Batch, values: &[f64]) -> Slots {
         let (defer, chosen) = values.split_at(batch.groups.len());
-        let mut slots: Slots =
-            defer.iter().map(|&count| vec![batch.deferral(); count.round() as usize]).collect();
-        for ((_, pattern), &value) in self.patterns.iter().zip(chosen) {
-            if value > 0.5 {
-                for &(g, slot) in pattern {
-                    slots[g].push(slot);
-                }
-            }
-        }
-        slots
+        slots_of(batch, defer, &self.patterns, chosen)
     }
 }
 

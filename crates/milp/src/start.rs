@@ -82,7 +82,16 @@ pub(crate) fn complete(
     search.slots()
 }
 
-/// Where annealing starts and ends, as shares of the mean cost of a request at its cheapest.
+/// Moves at one temperature: the clock and the weight of the excess are looked at so often.
+const EPOCH: u64 = 1024;
+/// How the weight of the excess changes with an epoch that ends with one, and without. It grows faster than it shrinks, so
+/// that placements without an excess come up often.
+const HEAVIER: f64 = 1.03;
+const LIGHTER: f64 = 0.98;
+/// Moves after which the cost is summed anew, so that rounding does not add up.
+const SUM_AGAIN: u64 = 1 << 20;
+/// Where annealing starts and ends, as shares of the mean cost of a request at its cheapest: hot from a greedy start,
+/// warm from a solution that is good already.
 const HOT: f64 = 0.12;
 const WARM: f64 = 0.02;
 const COLD: f64 = 0.002;
@@ -369,69 +378,81 @@ impl<'a> Search<'a> {
             return;
         }
         if self.proposals.is_empty() {
-            let mut cheapest = std::mem::take(&mut self.cheapest);
-            // Deferral stands at the end of each list and comes again.
-            cheapest.iter_mut().for_each(|list| list.truncate(list.len() - 1));
-            self.propose(|g| cheapest[g].clone());
-            cheapest.iter_mut().for_each(|list| list.push(self.batch.deferral()));
-            self.cheapest = cheapest;
+            self.propose_cheapest();
         }
         let mean = self.cheapest.iter().enumerate().map(|(g, list)| self.batch.cost(g, list[0])).sum::<f64>()
             / self.cheapest.len() as f64;
         let mean = mean.max(1e-3);
         let mut weight = mean;
         let (hot, cold) = (hot * mean, COLD * mean);
-        let cooling = (cold / hot).powf(1024.0 / moves.max(1024) as f64);
+        let cooling = (cold / hot).powf(EPOCH as f64 / moves.max(EPOCH) as f64);
         let mut temperature = hot;
         for step in 0..moves {
-            if step % 1024 == 1023 {
+            if step % EPOCH == EPOCH - 1 {
                 if limits.out_of_time() || limits.cancelled() {
                     return;
                 }
                 temperature *= cooling;
-                let factor = if self.over > 0 { 1.03 } else { 0.98 };
+                let factor = if self.over > 0 { HEAVIER } else { LIGHTER };
                 weight = (weight * factor).clamp(1e-3 * mean, 1e3 * mean);
-                if step % (1 << 20) == (1 << 20) - 1 {
+                if step % SUM_AGAIN == SUM_AGAIN - 1 {
                     self.cost = self.paid.iter().sum();
                 }
             }
-            let before = self.cost + weight * self.excess;
-            let a = self.random.below(self.group.len());
-            let old_a = self.slot[a];
-            let new_a = self.proposal(a);
-            if new_a == old_a {
-                continue;
-            }
-            let mut other = None;
-            if new_a != self.batch.deferral() && self.random.below(2) == 0 {
-                let list = &self.on[new_a / 2];
-                if !list.is_empty() {
-                    let b = list[self.random.below(list.len())];
-                    if b != a {
-                        other = Some((b, self.slot[b]));
-                    }
+            self.try_move(temperature, weight);
+        }
+    }
+
+    /// Proposes the cheapest columns of each group.
+    fn propose_cheapest(&mut self) {
+        let mut cheapest = std::mem::take(&mut self.cheapest);
+        // Deferral stands at the end of each list and comes again.
+        cheapest.iter_mut().for_each(|list| list.truncate(list.len() - 1));
+        self.propose(|g| cheapest[g].clone());
+        cheapest.iter_mut().for_each(|list| list.push(self.batch.deferral()));
+        self.cheapest = cheapest;
+    }
+
+    /// Moves a random request, and in every other case one that is where it goes; takes it back unless the rule of Metropolis
+    /// lets it stay.
+    #[inline]
+    fn try_move(&mut self, temperature: f64, weight: f64) {
+        let before = self.cost + weight * self.excess;
+        let a = self.random.below(self.group.len());
+        let old_a = self.slot[a];
+        let new_a = self.proposal(a);
+        if new_a == old_a {
+            return;
+        }
+        let mut other = None;
+        if new_a != self.batch.deferral() && self.random.below(2) == 0 {
+            let list = &self.on[new_a / 2];
+            if !list.is_empty() {
+                let b = list[self.random.below(list.len())];
+                if b != a {
+                    other = Some((b, self.slot[b]));
                 }
             }
-            self.shift(a, new_a);
-            if let Some((b, _)) = other {
-                let target = self.exchange(b, old_a);
-                self.shift(b, target);
+        }
+        self.shift(a, new_a);
+        if let Some((b, _)) = other {
+            let target = self.exchange(b, old_a);
+            self.shift(b, target);
+        }
+        let delta = self.cost + weight * self.excess - before;
+        if delta <= 0.0 || self.random.unit() < (-delta / temperature).exp() {
+            self.enlist(a, old_a);
+            if let Some((b, old_b)) = other {
+                self.enlist(b, old_b);
             }
-            let delta = self.cost + weight * self.excess - before;
-            if delta <= 0.0 || self.random.unit() < (-delta / temperature).exp() {
-                self.enlist(a, old_a);
-                if let Some((b, old_b)) = other {
-                    self.enlist(b, old_b);
-                }
-                if self.over == 0 && self.cost < self.best_cost - 1e-9 {
-                    self.keep();
-                }
-            } else {
-                if let Some((b, old_b)) = other {
-                    self.shift(b, old_b);
-                }
-                self.shift(a, old_a);
+            if self.over == 0 && self.cost < self.best_cost - 1e-9 {
+                self.keep();
             }
+        } else {
+            if let Some((b, old_b)) = other {
+                self.shift(b, old_b);
+            }
+            self.shift(a, old_a);
         }
     }
 
