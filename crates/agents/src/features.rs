@@ -38,8 +38,8 @@ pub const FEATURES: usize = NAMES.len();
 pub const MEMORY: f32 = 20_000.0;
 /// T_comm of one megabyte at which a node counts half as near as the source, in ms.
 pub const NEAR_MS: f32 = 20.0;
-/// Version of the features: weights of another version are refused.
-pub const VERSION: u32 = 2;
+/// Version of the features and of the order of decisions: weights of another version are refused.
+pub const VERSION: u32 = 3;
 
 /// Names of the features.
 pub const NAMES: [&str; 25] = [

@@ -294,6 +294,42 @@ fn mean_latency(day: &Day, scorer: &Scorer) -> f64 {
     summary.latency_mean().expect("requests").0
 }
 
+/// One idle container on each of two nodes. The first request comes from afar and is late wherever it runs; the second is in time
+/// on the near node only. In the batch's order the first would take the near container.
+#[test]
+fn who_is_late_anyway_comes_last() {
+    let mut day = commuter();
+    let platform = &mut day.platform;
+    platform.topology.nodes.iter_mut().for_each(|node| node.cores = Cores { milli: 500 });
+    let request = |id: u32, slo: f64| Request {
+        id: RequestId(id),
+        source: NodeId(0),
+        arrival: Time(0.0),
+        slo: Milliseconds(slo),
+        ..day.workload.requests[0]
+    };
+    let mut state = ClusterState::empty(platform);
+    for node in [NodeId(0), NodeId(1)] {
+        state.start(platform, FunctionId(0), node, Container::New);
+        state.finish(platform, FunctionId(0), node);
+    }
+    let on = |node: u32| Decision::Run { node: NodeId(node), container: Container::Reuse };
+    // T_comp is 100 ms, and 30 more on node 1.
+    for (slos, expected) in [
+        ([90.0, 110.0], [on(1), on(0)]),
+        ([110.0, 110.0], [on(0), on(1)]),
+        ([110.0, 90.0], [on(0), on(1)]),
+        ([90.0, 90.0], [on(0), on(1)]),
+    ] {
+        let requests = [request(0, slos[0]), request(1, slos[1])];
+        let problem =
+            BatchProblem { platform, state: &state, requests: &requests, objective: Objective::ELASTIC };
+        let solution =
+            Scale::new(Scorer::greedy(0)).solve(&problem, &Budget::default()).expect("a placement");
+        assert_eq!(solution.placement.decisions, expected, "{slos:?}");
+    }
+}
+
 #[test]
 fn every_method_learns_to_invest_in_a_cold_start() {
     let day = commuter();

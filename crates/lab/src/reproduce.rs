@@ -80,7 +80,7 @@ const PLAN: [Planned; 14] = [
     planned("memory", Set::Default, 300, 0),
     planned("generalisation", Set::Default, 60, 0),
     planned("sensitivity", Set::Full, 400, 0),
-    planned("tight", Set::Full, 2000, 0),
+    planned("tight", Set::Default, 40, 0),
     planned("ablation", Set::Full, 3000, 0),
     planned("quick", Set::Quick, 5, 0),
 ];

@@ -423,13 +423,13 @@ impl School {
 
     /// The name of the file: agent, training seed, and a digest of all that it depends on.
     fn file(&self, learned: Learned, seed: u64) -> Result<String> {
-        let table = match (self.tables.scale_of(learned), learned) {
-            (Some(table), _) => serde_json::to_string(&table)?,
-            (None, Learned::MDqn) => serde_json::to_string(&self.tables.m_dqn)?,
-            (None, _) => serde_json::to_string(&self.tables.scale_ppo)?,
+        let (table, version) = match (self.tables.scale_of(learned), learned) {
+            (Some(table), _) => (serde_json::to_string(&table)?, scale_agents::features::VERSION),
+            (None, Learned::MDqn) => (serde_json::to_string(&self.tables.m_dqn)?, scale_agents::LAYOUT),
+            (None, _) => (serde_json::to_string(&self.tables.scale_ppo)?, scale_agents::LAYOUT),
         };
-        let versions = (VERSION, scale_agents::LAYOUT, scale_agents::features::VERSION);
-        let all = serde_json::to_vec(&(versions, table, &self.scenario, &self.days, &self.data, seed))?;
+        let all =
+            serde_json::to_vec(&((VERSION, version), table, &self.scenario, &self.days, &self.data, seed))?;
         let digest: String = Sha256::digest(all).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Ok(format!("{}-{seed}-{digest}.safetensors", learned.name()))
     }

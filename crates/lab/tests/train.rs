@@ -101,7 +101,7 @@ fn one_set_of_weights_serves_any_network_and_the_flat_ones_say_that_they_do_not(
         assert!(played(&experiment, &agents, "scale").1 > 0);
         let agents = Agents::from_file(Learned::Ppo, &ppo).expect("an agent");
         let built = experiment.scenario.build().expect("a scenario");
-        let Err(refused) = agents.scheduler(Learned::Ppo, &built.platform, 1) else { panic!("it fits") };
+        let Err(refused) = agents.player(Learned::Ppo, &built.platform, 1) else { panic!("it fits") };
         assert!(format!("{refused:#}").contains("expected 12"), "{refused:#}");
     }
 }
