@@ -2,13 +2,14 @@
 //! reuse; section IV, Algorithm 1), and its baseline m-DQN.
 //!
 //! Both train on the simulator itself ([`scale_sim::Simulation`]), over days that the caller lists, and act as a
-//! [`Scheduler`](scale_model::Scheduler). A training is a pure function of configuration, environments and seed.
+//! [`Scheduler`](scale_model::Scheduler); our own agent decides whole batches, as a [`Solver`](scale_model::Solver). A training
+//! is a pure function of configuration, environments and seed.
 //!
 //! # Reading order
 //! 1. [`observe`]: what an agent sees (9), may do and gets (10). [`env`](mod@env): the simulator with `reset` and `step`.
 //! 2. [`hierarchy`]: the masked distribution over (node, container).
 //! 3. [`ppo`]: Algorithm 1. [`dqn`]: m-DQN. [`agent`]: a trained network at work.
-//! 4. Beyond the paper: [`scale`], a scheduler with foresight; what it looks at ([`features`]) and its [`scorer`]. It is
+//! 4. Beyond the paper: [`scale`], a policy with foresight; what it looks at ([`features`]) and its [`scorer`]. It is
 //!    trained by [`evolution`] strategies; [`imitation`] and policy [`gradient`] are there to compare with.
 //!    [`lookahead`] is no scheduler but a yardstick: it knows the arrivals to come.
 //! 5. Underneath: [`net`], [`adam`], [`math`], [`draw`], [`error`].

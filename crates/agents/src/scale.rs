@@ -24,7 +24,14 @@ use scale_model::{
 use scale_sim::{Observer, Policy, SimError, Simulation, Summary, simulate};
 use serde::{Deserialize, Serialize};
 
-/// The policy. It decides request by request, in an order of its own: see [`decide`].
+/// The policy. It decides a batch request by request: first, in the batch's order, those that some candidate still serves in
+/// time, then those that are late on all of them.
+///
+/// # Why the late ones come last
+/// A request that is late on every candidate mostly waits for a cold start or goes to a far node, and holds cores for longer than
+/// others do. In the batch's order it takes them from requests that could be in time, which makes more of these late: near full
+/// load the cluster tips over, as with every rule that decides in order (`experiments/load.toml`). Late it is anyway; last it only
+/// takes what is left.
 #[derive(Clone, Debug)]
 pub struct Scale {
     pub(crate) scorer: Scorer,
@@ -52,14 +59,8 @@ impl Solver for Scale {
     }
 }
 
-/// Goes through a batch: first, in its order, the requests that some candidate still serves in time, then those that are late
-/// on all of them. `take` is told a request, the state and the options, and says which it gets; without one it is deferred.
-///
-/// # Why the late ones come last
-/// One that is late on every candidate mostly waits for a cold start or on a far node, and holds cores for longer than others do.
-/// In the batch's order it takes them from requests that could be in time, which makes more of these late: near full load the
-/// cluster tips over, with this policy as with every rule that decides in order (METHODOLOGY.md has it measured). Late it is
-/// anyway; last it only takes what is left.
+/// Goes through a batch in the order of [`Scale`]. `take` is told a request, the state and its options, of which there is at
+/// least one, and says which decision it gets; without one it is deferred.
 pub(crate) fn decide(
     features: &mut Features,
     options: &mut Options,
@@ -75,18 +76,18 @@ pub(crate) fn decide(
     for last in [false, true] {
         left.retain(|&k| {
             let request = &problem.requests[k];
-            let function = request.function;
-            if !full[function.index()] {
+            let full = &mut full[request.function.index()];
+            if !*full {
                 features.look(problem, &state, k, options);
-                full[function.index()] = options.len == 0;
-                if options.len > 0 && !last && options.late(request) {
+                *full = options.len == 0;
+            }
+            if !*full {
+                if !last && options.late(request) {
                     return true;
                 }
-                if let Some(decision @ Decision::Run { node, container }) =
-                    (options.len > 0).then(|| take(k, &state, options)).flatten()
-                {
+                if let Some(decision @ Decision::Run { node, container }) = take(k, &state, options) {
                     decisions[k] = decision;
-                    state.start(problem.platform, function, node, container);
+                    state.start(problem.platform, request.function, node, container);
                 }
             }
             features.decided(problem, k);

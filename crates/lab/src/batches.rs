@@ -344,6 +344,7 @@ fn solve_seed(
     let parts: Result<Vec<BatchRecords>> = sample
         .kept
         .par_iter()
+        .with_max_len(1)
         .map(|kept| {
             let Kept { batch, instance, .. } = kept;
             let row = GapRow {

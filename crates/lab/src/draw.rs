@@ -308,7 +308,7 @@ pub fn tornado(chart: &TornadoChart, caption: &Caption) -> Result<Figure, DrawEr
 
 /// Colours that stay apart for colour-blind readers and in print: Okabe and Ito's eight, their yellow darkened for white
 /// paper, eight of Paul Tol's muted scheme, and others that are rarely drawn beside them. Markers and line styles repeat every difference.
-pub const PALETTE: [Rgb; 26] = [
+pub const PALETTE: [Rgb; 27] = [
     (0x00, 0x72, 0xb2), // blue
     (0xd5, 0x5e, 0x00), // vermilion
     (0x00, 0x9e, 0x73), // bluish green
@@ -335,6 +335,7 @@ pub const PALETTE: [Rgb; 26] = [
     (0x66, 0xa6, 0x1e), // leaf green
     (0x1b, 0x9e, 0xb4), // petrol
     (0x7a, 0x5c, 0xd6), // violet
+    (0xd2, 0xb4, 0x8c), // tan
 ];
 
 /// Distance between the page's edge and what is on it.

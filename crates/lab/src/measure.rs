@@ -119,7 +119,9 @@ pub fn measure_share(
     let agents = Agents::prepare(experiment, &cells, &out.join("agents"), threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let cells: Result<Vec<Cell>> = pool.install(|| {
+        // One by one: a cell takes from a fifth of a second to minutes, and no thread should keep several of them to itself.
         jobs.par_iter()
+            .with_max_len(1)
             .map(|job| {
                 let recorded = record::reusable(out, &job.key, &provenance);
                 let cell = match recorded {

@@ -2,6 +2,8 @@
 
 use crate::train::{Agents, Learned};
 use anyhow::Result;
+use scale_agents::scale::Scale;
+use scale_agents::scorer::Scorer;
 use scale_evolve::{Fitted, Hybrid, Midaco, Polish};
 use scale_heuristics::{
     GreedyLatency, GreedyRegret, Hermod, K8sDefault, LeastLoaded, Nearest, OpenWhiskSharding, PowerOfTwo,
@@ -154,6 +156,14 @@ pub const ROSTER: &[Entry] = &[
         about: "scale, and then a hundred moves a request towards the batch's optimum",
         parameters: "training=agents.toml evaluations_a_request=100",
         make: |_| Algorithm::Learned(Learned::Scale, polished),
+    },
+    Entry {
+        name: "greedy-late-last",
+        label: "Greedy, late last",
+        color: (210, 180, 140),
+        about: "ablation of scale: without weights, so greedy latency in the order in which scale decides",
+        parameters: "",
+        make: |_| solver(Scale::new(Scorer::greedy(0))),
     },
     Entry {
         name: "scale-mlp",

@@ -324,15 +324,14 @@ pub(crate) struct Pace {
     growth: f64,
 }
 
-/// Where the LP over patterns comes next: it gains more in the same time, and long steps come across patterns of many
-/// kinds, which the LP and the tree can combine.
+/// Where the LP over patterns comes next: it gains more in the same time.
 pub(crate) const BEFORE_LP: Pace = Pace { steps: 20, length: 1.0, growth: 1.0 };
 /// Where there are too many patterns for the LP. The prices that it starts with are good already, and long steps leave
 /// them: of 1000 requests at load 0.7, half of 50 steps went into making them shorter. Most ascents end before.
 pub(crate) const ALONE: Pace = Pace { steps: 150, length: 0.06, growth: 1.15 };
 
-/// After how many steps without a better bound they are halved, and below which length the ascent ends. Chosen on 1000
-/// requests at load 0.7 by the time to the same bound.
+/// After how many steps without a better bound they are halved, and below which length the ascent ends. Chosen on one
+/// batch of 1000 requests at load 0.7 by the time to the same bound.
 const PATIENCE: usize = 4;
 const LEAST_LENGTH: f64 = 0.005;
 /// Raises the bound by steps along its subgradient (Held and Karp; the step is Polyak's): a request that too few patterns
