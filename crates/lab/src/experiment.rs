@@ -396,8 +396,12 @@ impl Experiment {
 
     /// Whether an algorithm plays a seed.
     pub fn plays(&self, algorithm: &str, seed: u64) -> bool {
-        let slow = self.slow.as_ref().filter(|slow| slow.algorithms.iter().any(|name| name == algorithm));
-        slow.is_none_or(|slow| slow.seeds.contains(&seed))
+        !self.is_slow(algorithm) || self.slow.as_ref().is_some_and(|slow| slow.seeds.contains(&seed))
+    }
+
+    /// Whether an algorithm is among the [`Slow`] ones.
+    pub fn is_slow(&self, algorithm: &str) -> bool {
+        self.slow.as_ref().is_some_and(|slow| slow.algorithms.iter().any(|name| name == algorithm))
     }
 
     /// The number of one of its figures.

@@ -118,26 +118,32 @@ pub fn measure_share(
     let cells: Vec<(&str, u64)> = jobs.iter().map(|job| (job.entry.name, job.group.seed)).collect();
     let agents = Agents::prepare(experiment, &cells, &out.join("agents"), threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let cells: Result<Vec<Cell>> = pool.install(|| {
-        // One by one: a cell takes from a fifth of a second to minutes, and no thread should keep several of them to itself.
-        jobs.par_iter()
-            .with_max_len(1)
-            .map(|job| {
-                let recorded = record::reusable(out, &job.key, &provenance);
-                let cell = match recorded {
-                    Some(cell) => cell,
-                    None => {
-                        let cell = job.play(&build, &agents).with_context(|| job.name())?;
-                        record::save(out, &cell)?;
-                        cell
-                    }
-                };
-                progress.step(&job.name());
-                Ok(cell)
-            })
-            .collect()
+    // One by one, and what takes minutes first, the longest of it (the largest budget) before the others: no thread should have
+    // it for itself at the end.
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.sort_by_key(|&index| match experiment.is_slow(jobs[index].entry.name) {
+        true => (0, jobs.len() - index),
+        false => (1, index),
+    });
+    let cells: Result<Vec<(usize, Cell)>> = pool.install(|| {
+        let play = |index: usize| {
+            let job = &jobs[index];
+            let cell = match record::reusable(out, &job.key, &provenance) {
+                Some(cell) => cell,
+                None => {
+                    let cell = job.play(&build, &agents).with_context(|| job.name())?;
+                    record::save(out, &cell)?;
+                    cell
+                }
+            };
+            progress.step(&job.name());
+            Ok((index, cell))
+        };
+        order.into_iter().par_bridge().map(play).collect()
     });
     let mut cells = cells?;
+    cells.sort_by_key(|(index, _)| *index);
+    let mut cells: Vec<Cell> = cells.into_iter().map(|(_, cell)| cell).collect();
     progress.finish();
 
     let progress = Progress::new(&format!("{}: time", experiment.name), jobs.len());
