@@ -11,7 +11,7 @@
 //! | population | the individual that moves, and up to four elites that DE and ants look at: both seeds at first, then the best of each phase |
 //! | seeds | what `greedy-latency` and `greedy-regret` decide (`start`) |
 //! | islands | [`ISLANDS`](islands::ISLANDS) from [`LARGE_A_REQUEST`] evaluations a request on, in parallel; at the end of each of [`EPOCHS`] the one with the worst oracle penalty continues from the best placement of all |
-//! | room | from [`ALONE`] epochs on, an island whose best placement lets requests wait although the nodes have enough left makes room for them, whatever it costs, and goes on from there with a firm weight (`pool`) |
+//! | room | from `ALONE` epochs on, an island whose best placement lets requests wait although the nodes have enough left makes room for them, whatever it costs, and goes on from there with a firm weight (`pool`) |
 //! | chains | an eighth of the evaluations, if that is enough for two rounds: while there is a chain of moves that makes the best placement of an island better, the best such chain is made (`exchange`) |
 //! | oracle | Omega is the best feasible objective; the penalty ranks islands and is what the trial weights stand in for inside one: a linear weight can be kept up to date by differences, and on the penalty alone the search does not leave its seed |
 //!
