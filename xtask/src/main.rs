@@ -25,7 +25,7 @@ Usage: cargo xtask <command>
 Commands:
   reproduce [name...] [--quick | --full]
                                    Run the experiments and draw the figures into target/reproduce: all that two cores do
-                                   in about 40 minutes, or only what is named, such as fig6, cdf or load.
+                                   in about 30 minutes, or only what is named, such as fig6, cdf or load.
                                    --quick: small runs, for a first look. --full: every experiment.
   test [-- args...]                Run all tests and count them. The args go to the test programs.
   bench [args...]                  Run the benchmarks. The args go to `cargo bench`.

@@ -45,7 +45,7 @@ pub fn built_in(name: &str) -> Option<&'static str> {
 pub enum Set {
     /// `quick` alone: the head of `paper` on embedded data.
     Quick,
-    /// What two cores do in about 40 minutes.
+    /// What two cores do in about 30 minutes.
     Default,
     /// Everything.
     Full,
@@ -69,14 +69,14 @@ const fn planned(name: &'static str, least: Set, core_seconds: u32, slow_seconds
 
 /// Which experiments each set has, in the order in which they are made.
 const PLAN: [Planned; 14] = [
-    planned("paper", Set::Default, 3800, 7500),
-    planned("burst", Set::Default, 150, 0),
-    planned("gap", Set::Default, 250, 0),
-    planned("foresight", Set::Default, 45, 0),
-    planned("load", Set::Full, 2000, 0),
+    planned("paper", Set::Default, 2800, 7500),
+    planned("burst", Set::Default, 140, 0),
+    planned("gap", Set::Default, 170, 0),
+    planned("foresight", Set::Default, 15, 0),
+    planned("load", Set::Full, 250, 0),
     planned("nodes", Set::Full, 600, 0),
     planned("convergence", Set::Default, 80, 0),
-    planned("slo", Set::Default, 60, 0),
+    planned("slo", Set::Default, 35, 0),
     planned("memory", Set::Default, 300, 0),
     planned("generalisation", Set::Default, 60, 0),
     planned("sensitivity", Set::Full, 400, 0),
