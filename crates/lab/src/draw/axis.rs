@@ -30,12 +30,22 @@ impl Axis {
         self.places.0 + share * (self.places.1 - self.places.0)
     }
 
-    /// The values that get a tick: about `wanted` round numbers, or at most so many powers of ten.
+    /// The values that get a tick: about `wanted` round numbers, or at most so many powers of ten; where the axis holds fewer
+    /// than three of these, their doubles and fivefold too.
     pub(super) fn ticks(&self, wanted: usize) -> Vec<f64> {
         if self.logarithmic {
-            let powers = self.values.0.log10().round() as i32..=self.values.1.log10().round() as i32;
-            let step = powers.clone().count().div_ceil(wanted.max(1));
-            return powers.step_by(step).map(|power| 10f64.powi(power)).collect();
+            let (low, high) = self.values;
+            let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+            let inside = |value: &f64| *value >= low * (1.0 - 1e-9) && *value <= high * (1.0 + 1e-9);
+            let times = |digits: &'static [f64]| -> Vec<f64> {
+                let all = powers.clone().flat_map(|power| digits.iter().map(move |d| d * 10f64.powi(power)));
+                all.filter(inside).collect()
+            };
+            let ticks = Some(times(&[1.0]))
+                .filter(|ticks| ticks.len() > 2)
+                .unwrap_or_else(|| times(&[1.0, 2.0, 5.0]));
+            let step = ticks.len().div_ceil(wanted.max(1)).max(1);
+            return ticks.into_iter().step_by(step).collect();
         }
         let step = round_step((self.values.1 - self.values.0) / wanted as f64);
         let (first, last) =
@@ -139,6 +149,11 @@ mod tests {
         assert!((linear.beyond(400.0) - 250.0).abs() < 1e-9);
         assert_eq!(linear.ticks(5), [0.0, 50.0, 100.0, 150.0, 200.0]);
         assert_eq!((powers.ticks(5).len(), powers.ticks(4).len()), (5, 3));
+        // None outside: its label would stand at the end of the axis.
+        let nodes = Axis { values: (20.0, 1464.0), ..powers };
+        assert_eq!(nodes.ticks(8), [20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
+        let decisions = Axis { values: (2048.0, 1.2e8), ..nodes };
+        assert_eq!(decisions.ticks(8), [1e4, 1e5, 1e6, 1e7, 1e8]);
     }
 
     #[test]
