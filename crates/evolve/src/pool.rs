@@ -172,7 +172,7 @@ mod tests {
     }
 
     /// From all deferred, on tight batches of eight requests: always feasible, and where there is room for all, mostly all find it
-    /// (not where three have to make way at once).
+    /// (it moves at most two out of the way at once).
     #[test]
     fn whoever_can_be_placed_mostly_is() {
         let (mut possible, mut full) = (0, 0);
