@@ -186,13 +186,13 @@ pub fn measure(
     measure::claim_batches(out, experiment, points, &build, share)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let sampler = experiment.batches.as_ref().map_or("", |batches| &batches.sampled_by);
-    let runs: Vec<(&str, u64)> = experiment.seeds.iter().map(|&seed| (sampler, seed)).collect();
+    let own = |index: usize| share.shard.is_none_or(|shard| shard.has(index));
+    let seeds: Vec<(usize, u64)> =
+        experiment.seeds.iter().copied().enumerate().filter(|(index, _)| own(*index)).collect();
+    let runs: Vec<(&str, u64)> = seeds.iter().map(|&(_, seed)| (sampler, seed)).collect();
     let agents = Agents::prepare(experiment, &runs, &out.join("agents"), threads)?;
     let mut parts = Vec::new();
-    for (index, &seed) in experiment.seeds.iter().enumerate() {
-        if share.shard.is_some_and(|shard| !shard.has(index)) {
-            continue;
-        }
+    for (index, seed) in seeds {
         let files = Files::of(out, &experiment.name, seed);
         let part = match files.read().ok().filter(|part| belongs(part, experiment, built, seed)) {
             Some(part) => part,

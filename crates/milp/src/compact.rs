@@ -31,7 +31,7 @@ use tracing::debug;
 use crate::batch::Batch;
 use crate::bounds::{Layout, Limits, Relaxed, backend, cheapest, each_column, relax};
 use crate::highs::{MilpError, ModelStatus};
-use crate::knapsack::{self, Choice, Knapsacks};
+use crate::knapsack::{self, Choice, Knapsacks, SPLIT};
 use crate::paper::hopeless;
 use crate::progress::{Told, Watch};
 use crate::raw::{Columns, Rows};
@@ -135,8 +135,6 @@ const NEXT_SHARE: f64 = 0.7;
 const LEAST_SHARE: f64 = 0.2;
 /// Columns for each group that a search for a better solution looks at, about.
 const FEW: usize = 12;
-/// A value of the LP that is so far from a whole number splits a request; the tolerance of HiGHS.
-const SPLIT: f64 = 1e-6;
 
 /// When a branch and bound may end before the budget does.
 #[derive(Clone, Copy, Debug)]

@@ -199,7 +199,7 @@ impl<'a, 'w> Master<'a, 'w> {
 }
 
 /// A value of the LP that is so far from a whole number splits a request; the tolerance of HiGHS.
-const SPLIT: f64 = 1e-6;
+pub(crate) const SPLIT: f64 = 1e-6;
 
 /// The solution that the values of the columns of deferral and of patterns mean.
 fn slots_of(batch: &Batch, defer: &[f64], patterns: &[(usize, Pattern)], chosen: &[f64]) -> Slots {
