@@ -122,6 +122,9 @@ const WIDE: f64 = 5e-3;
 /// Moves of annealing for each request then, and at most so many: one or two seconds.
 const MORE_MOVES: u64 = 10_000;
 const MOST_MOVES: u64 = 8_000_000;
+/// Dives while the gap stays wide, and their share of the time.
+const DIVES: u64 = 8;
+const FOR_DIVES: f64 = 0.6;
 /// So many times as many where even the knapsack bound leaves it wide.
 const LONGER: u64 = 3;
 /// Share of the time for the LP: what it has come to is worth more with a solution from it.
@@ -285,11 +288,11 @@ impl Search<'_> {
 
     /// Step 3.
     fn by_patterns(&mut self, relaxed: &Relaxed) -> Result<Option<Stop>, MilpError> {
-        let knapsacks = self.bound_by_patterns(relaxed)?;
+        let mut knapsacks = self.bound_by_patterns(relaxed)?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
-        self.dive(&knapsacks)?;
+        self.dive(&mut knapsacks)?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
@@ -324,14 +327,21 @@ impl Search<'_> {
     }
 
     /// A better solution from the patterns by diving, and by annealing where that is not good.
-    fn dive(&mut self, knapsacks: &Knapsacks) -> Result<(), MilpError> {
-        self.drop(&knapsacks.useless(&self.batch, self.limit()));
-        if let Some(slots) = knapsack::dive(&self.batch, knapsacks, &self.limits)? {
-            debug!(cost = self.batch.total(&slots), "dive");
+    fn dive(&mut self, knapsacks: &mut Knapsacks) -> Result<(), MilpError> {
+        let limits = self.limits.with_time(FOR_DIVES);
+        let moves = MORE_MOVES * self.batch.requests() as u64;
+        for number in 0..DIVES {
+            self.drop(&knapsacks.useless(&self.batch, self.limit()));
+            let Some(slots) = knapsack::dive(&self.batch, knapsacks, number, &limits)? else { break };
+            debug!(cost = self.batch.total(&slots), number, "dive");
+            let before = self.cost;
             self.offer(slots);
-            if self.gap_above(WIDE) {
-                let moves = MORE_MOVES * self.batch.requests() as u64;
-                self.offer(start::complete(&self.batch, &self.best, None, self.seed, moves, &self.limits));
+            if self.gap_above(WIDE) && self.cost < before {
+                self.offer(start::complete(&self.batch, &self.best, None, self.seed, moves, &limits));
+                debug!(cost = self.cost, "annealed");
+            }
+            if !self.gap_above(WIDE) {
+                break;
             }
         }
         Ok(())

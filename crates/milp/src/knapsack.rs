@@ -12,7 +12,7 @@ use crate::bounds::Limits;
 use crate::highs::{MilpError, ModelStatus};
 use crate::items::{Item, Items, Left, Search};
 use crate::raw::{Columns, Highs, Rows};
-use crate::start::Slots;
+use crate::start::{Random, Slots};
 
 /// Steps of one search at most.
 const STEPS: u64 = 200_000;
@@ -430,38 +430,47 @@ fn priced(
 /// Patterns whose value in the LP is at least this are fixed together. One at a time would be better, and take as many LPs
 /// as there are nodes.
 const NEARLY: f64 = 0.8;
+const NEARLY_ALONE: f64 = 0.95;
+const NOISE: f64 = 0.3;
+
 /// Rounds of column generation after each fixing, and how many patterns of a node each makes. More change little.
 const AGAIN: usize = 3;
 const OF_A_NODE: usize = 2;
 
-/// A solution by diving: fix the patterns that the LP is most sure of, make new ones for what is left, and so on.
+/// A solution by diving: fix the patterns that the LP is most sure of, make new ones for what is left, and so on. The patterns
+/// that it makes stay with the known ones, so that the next dive, by its `number`, begins with a better LP, and ends elsewhere.
 pub(crate) fn dive(
     batch: &Batch,
-    knapsacks: &Knapsacks,
+    knapsacks: &mut Knapsacks,
+    number: u64,
     limits: &Limits<'_>,
 ) -> Result<Option<Slots>, MilpError> {
     let mut nodes = Nodes::new(batch, &knapsacks.tolls);
     let allowed =
-        |(_, pattern): &&(usize, Pattern)| pattern.iter().all(|&(g, slot)| batch.cost(g, slot).is_finite());
-    let patterns = knapsacks.patterns.iter().filter(allowed).cloned().collect();
+        |(_, pattern): &(usize, Pattern)| pattern.iter().all(|&(g, slot)| batch.cost(g, slot).is_finite());
+    let patterns = std::mem::take(&mut knapsacks.patterns).into_iter().filter(allowed).collect();
     let mut master = Master::new(batch, patterns, limits)?;
     let mut open = vec![true; batch.nodes];
     let mut chosen: Vec<usize> = Vec::new();
-    loop {
+    let mut random = Random::new(number);
+    let mut doubt = || if number < 2 { 0.0 } else { NOISE * random.unit() };
+    let nearly = NEARLY[usize::from(number > 0)];
+    let whole = loop {
         if !patterns_for_the_rest(&mut master, &mut nodes, &open, limits)? || !master.run()? {
-            return Ok(None);
+            break false;
         }
-        let fixed = fix(&mut master, &mut nodes, &mut open)?;
+        let fixed = fix(&mut master, &mut nodes, &mut open, nearly, &mut doubt)?;
         if fixed.is_empty() {
-            break;
+            break true;
         }
         chosen.extend(fixed);
-    }
+    };
     let mut slots: Slots = nodes.left.iter().map(|&left| vec![batch.deferral(); left as usize]).collect();
     for (g, slot) in chosen.into_iter().flat_map(|p| master.patterns[p].1.clone()) {
         slots[g].push(slot);
     }
-    Ok(Some(slots))
+    knapsacks.patterns = master.patterns;
+    Ok(whole.then_some(slots))
 }
 
 /// Column generation for the nodes that are open, with the requests that are left. False if it has to end.
@@ -489,20 +498,24 @@ fn patterns_for_the_rest(
     Ok(true)
 }
 
-/// Fixes the surest patterns, at least one if any is left; which.
+/// Fixes the surest patterns, at least one if any is left; which. `doubt` is taken off each value that is split.
 fn fix(
     master: &mut Master<'_, '_>,
     nodes: &mut Nodes<'_>,
     open: &mut [bool],
+    nearly: f64,
+    doubt: &mut dyn FnMut() -> f64,
 ) -> Result<Vec<usize>, MilpError> {
     let values = master.lp.values()?;
     let values = &values[master.batch.groups.len()..];
-    let mut order: Vec<usize> =
-        (0..values.len()).filter(|&p| open[master.patterns[p].0] && values[p] > SPLIT).collect();
-    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+    let mut order: Vec<(f64, usize)> = (0..values.len())
+        .filter(|&p| open[master.patterns[p].0] && values[p] > SPLIT)
+        .map(|p| (if values[p] < 1.0 - SPLIT { values[p] - doubt() } else { values[p] }, p))
+        .collect();
+    order.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut fixed = Vec::new();
-    for p in order {
-        if !fixed.is_empty() && values[p] < NEARLY {
+    for (sure, p) in order {
+        if !fixed.is_empty() && sure < nearly {
             break;
         }
         let (v, pattern) = &master.patterns[p];

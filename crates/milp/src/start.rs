@@ -174,7 +174,7 @@ impl<'a> Search<'a> {
             over: 0,
             best: Vec::new(),
             best_cost: f64::INFINITY,
-            random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+            random: Random::new(seed),
             batch,
             paid: group.iter().map(|&g| batch.groups[g].defer).collect(),
             group,
@@ -522,9 +522,13 @@ fn cheapest(batch: &Batch, g: usize) -> Vec<usize> {
 }
 
 /// xorshift64* (Vigna 2016): small, fast and good enough for annealing.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -538,7 +542,7 @@ impl Random {
     }
 
     /// A number in [0, 1).
-    fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
