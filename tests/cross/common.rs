@@ -1,8 +1,7 @@
 //! Scenarios, a judge that shares no code with the product, and batches caught from real runs.
 
-use scale_lab::experiment::Experiment;
+use scale_lab::experiment::{self, Experiment};
 use scale_lab::measure;
-use scale_lab::reproduce;
 use scale_lab::roster::Entry;
 use scale_lab::scenario::{Built, Scenario, Sites};
 use scale_lab::train::Agents;
@@ -17,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// A built-in experiment.
 pub(crate) fn experiment(name: &str) -> Experiment {
-    let text = reproduce::built_in(name).expect("it is built in");
+    let text = experiment::built_in(name).expect("it is built in");
     Experiment::parse(text).expect("it parses")
 }
 
@@ -32,7 +31,6 @@ pub(crate) fn small(nodes: u32, functions: u32, load: f64, minutes: u32) -> Scen
     scenario
 }
 
-/// Plays a roster entry exactly as `scale measure` does.
 /// Whether an entry of the roster is a rule that decides in microseconds. The others search for milliseconds and more:
 /// tests give them fewer batches.
 pub(crate) fn is_rule(name: &str) -> bool {
@@ -40,6 +38,7 @@ pub(crate) fn is_rule(name: &str) -> bool {
     !["milp", "midaco", "hybrid", "scale", "m-dqn"].iter().any(|search| name.starts_with(search))
 }
 
+/// Plays a roster entry exactly as `scale measure` does.
 pub(crate) fn play(
     built: &Built,
     generated: &Generated,

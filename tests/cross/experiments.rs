@@ -2,9 +2,9 @@
 //! scenario still holds. The rule behind its numbers stands in METHODOLOGY.md.
 
 use crate::common::{experiment, is_rule};
+use scale_lab::experiment::BUILT_IN;
 use scale_lab::experiment::Experiment;
 use scale_lab::measure::{Played, play};
-use scale_lab::reproduce::BUILT_IN;
 use scale_lab::roster::find;
 use scale_lab::scenario::{Built, Scenario, Sites, Trace};
 use scale_lab::train::Agents;

@@ -10,7 +10,7 @@ use scale_agents::scale::{self, Scale};
 use scale_agents::{Day, scorer::Scorer};
 use scale_heuristics::{GreedyLatency, GreedyRegret};
 use scale_lab::experiment::Experiment;
-use scale_lab::reproduce::built_in;
+use scale_lab::experiment::built_in;
 use scale_milp::{Formulation, Milp};
 use scale_model::{Budget, OneByOne, Seed, Solver};
 use scale_sim::{Policy, Summary, simulate};

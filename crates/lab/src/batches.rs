@@ -145,6 +145,12 @@ impl BatchRecords {
         means(self.traces.iter().filter(at).filter_map(|row| row.gap().map(|gap| (row.seed, gap))))
     }
 
+    /// Whether every batch has a placement after so many evaluations. A mean over the lucky ones says too little.
+    pub fn all_placed(&self, algorithm: &str, evaluations: u64) -> bool {
+        let at = |row: &&TraceRow| row.algorithm == algorithm && row.evaluations == evaluations;
+        self.traces.iter().filter(at).all(|row| row.objective.is_some())
+    }
+
     /// Evaluations at which traces were read, ascending.
     pub fn evaluations(&self) -> Vec<u64> {
         let mut all: Vec<u64> = self.traces.iter().map(|row| row.evaluations).collect();
@@ -183,18 +189,26 @@ pub fn measure(
     ensure!(threads > 0, "threads: 0: expected at least 1");
     let built = &points.first().ok_or_else(|| anyhow!("no scenario"))?.built;
     let build = Build::of_this_program()?;
-    measure::claim_batches(out, experiment, points, &build, share)?;
+    measure::claim_batches(out, experiment, points, &build, share, false)?;
+    if share.shard.is_none() {
+        record::remove_halves(out, &experiment.name, None)?;
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let sampler = experiment.batches.as_ref().map_or("", |batches| &batches.sampled_by);
     let own = |index: usize| share.shard.is_none_or(|shard| shard.has(index));
     let seeds: Vec<(usize, u64)> =
         experiment.seeds.iter().copied().enumerate().filter(|(index, _)| own(*index)).collect();
-    let runs: Vec<(&str, u64)> = seeds.iter().map(|&(_, seed)| (sampler, seed)).collect();
+    let there = |seed: u64| {
+        let part = Files::of(out, &experiment.name, seed).read().ok();
+        part.filter(|part| belongs(part, experiment, built, seed))
+    };
+    let open = seeds.iter().filter(|&&(_, seed)| there(seed).is_none());
+    let runs: Vec<(&str, u64)> = open.map(|&(_, seed)| (sampler, seed)).collect();
     let agents = Agents::prepare(experiment, &runs, &out.join("agents"), threads)?;
     let mut parts = Vec::new();
     for (index, seed) in seeds {
         let files = Files::of(out, &experiment.name, seed);
-        let part = match files.read().ok().filter(|part| belongs(part, experiment, built, seed)) {
+        let part = match there(seed) {
             Some(part) => part,
             None => {
                 let part = pool.install(|| solve_seed(experiment, built, &build, &agents, seed))?;
@@ -206,8 +220,10 @@ pub fn measure(
         parts.push(part);
     }
     let records = BatchRecords::joined(parts);
-    if share.shard.is_none() {
-        Files::of_all(out, &experiment.name).write(&records)?;
+    match share.shard {
+        None => Files::of_all(out, &experiment.name).write(&records)?,
+        // Two that began at once may both have found the folder empty.
+        Some(_) => measure::claim_batches(out, experiment, points, &build, share, true)?,
     }
     Ok(records)
 }
@@ -215,6 +231,19 @@ pub fn measure(
 /// The names of the files of a seed, in the folder `batches` of an experiment's records.
 pub fn files_of(seed: u64) -> [String; 2] {
     [format!("seed{seed}.csv"), format!("seed{seed}.trace.csv")]
+}
+
+/// Who recorded a file of a seed's gaps, from its bytes.
+///
+/// # Errors
+/// What is not such a file.
+pub fn provenance_of(bytes: &[u8]) -> Result<Option<record::Provenance>, csv::Error> {
+    let rows: Result<Vec<GapRow>, csv::Error> = csv::Reader::from_reader(bytes).deserialize().collect();
+    let of = |row: &GapRow| record::Provenance {
+        revision: row.revision.clone(),
+        toolchain: row.toolchain.clone(),
+    };
+    Ok(rows?.first().map(of))
 }
 
 /// Writes the tables of all seeds from those of each.
@@ -232,6 +261,7 @@ pub fn write_tables(out: &Path, experiment: &str, seeds: &[u64]) -> Result<()> {
 /// # Errors
 /// If something is missing, or belongs to another version of the experiment.
 pub fn recorded(experiment: &Experiment, built: &Built, out: &Path) -> Result<BatchRecords> {
+    measure::check_settings(out, experiment)?;
     let part = |&seed: &u64| -> Result<BatchRecords> {
         let part = Files::of(out, &experiment.name, seed).read()?;
         ensure!(
@@ -341,6 +371,12 @@ fn solve_seed(
     let config = built.sim(generated.warmup_until);
     let mut sample = Sample { every: batches.every, seen: 0, kept: Vec::new() };
     measure::run(&built.platform, &generated.workload, &config, sampler, agents, seed, &mut sample)?;
+    ensure!(
+        !sample.kept.is_empty(),
+        "batches.every: {}: expected at most twice the batches of the run, which are {}",
+        batches.every,
+        sample.seen
+    );
     let parts: Result<Vec<BatchRecords>> = sample
         .kept
         .par_iter()
@@ -498,7 +534,7 @@ fn grid(end: u64) -> Vec<u64> {
 mod tests {
     use super::*;
     use crate::experiment::Figure;
-    use crate::reproduce::built_in;
+    use crate::experiment::built_in;
 
     #[test]
     fn the_grid_ends_where_the_budget_ends() {
@@ -578,6 +614,20 @@ mod tests {
             records
         );
         assert_eq!(recorded(&experiment, built, out.path()).expect("recorded"), records);
+        // Other batches are other records, though no key says so; and a run that has too few is refused.
+        let often = Experiment {
+            batches: experiment.batches.clone().map(|batches| Batches { every: 2, ..batches }),
+            ..experiment.clone()
+        };
+        assert!(recorded(&often, built, out.path()).is_err());
+        let more = measure(&often, &points, out.path(), 2, Share::default()).expect("measured");
+        assert!(more.proved().0 > batches, "{:?}", more.proved());
+        let rare = Experiment {
+            batches: experiment.batches.clone().map(|batches| Batches { every: 1_000_000, ..batches }),
+            ..experiment.clone()
+        };
+        let refused = measure(&rare, &points, out.path(), 2, Share::default()).expect_err("no batch");
+        assert!(format!("{refused:#}").contains("batches.every: 1000000"), "{refused:#}");
         experiment.algorithms.push("nearest".into());
         assert!(recorded(&experiment, built, out.path()).is_err());
     }

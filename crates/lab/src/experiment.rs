@@ -1,7 +1,6 @@
 //! One TOML file, one experiment: a question, a scenario, algorithms, seeds, a sweep, figures.
 
 use crate::record::Cell;
-use crate::reproduce::built_in;
 use crate::roster;
 use crate::scenario::{Built, Scenario};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -40,6 +39,29 @@ pub struct Experiment {
     pub trained_on: Option<String>,
     /// What is played.
     pub scenario: Scenario,
+}
+
+/// The experiments that come with the program, as (name, TOML).
+pub const BUILT_IN: [(&str, &str); 14] = [
+    ("paper", include_str!("../../../experiments/paper.toml")),
+    ("burst", include_str!("../../../experiments/burst.toml")),
+    ("gap", include_str!("../../../experiments/gap.toml")),
+    ("foresight", include_str!("../../../experiments/foresight.toml")),
+    ("load", include_str!("../../../experiments/load.toml")),
+    ("nodes", include_str!("../../../experiments/nodes.toml")),
+    ("convergence", include_str!("../../../experiments/convergence.toml")),
+    ("slo", include_str!("../../../experiments/slo.toml")),
+    ("memory", include_str!("../../../experiments/memory.toml")),
+    ("generalisation", include_str!("../../../experiments/generalisation.toml")),
+    ("sensitivity", include_str!("../../../experiments/sensitivity.toml")),
+    ("tight", include_str!("../../../experiments/tight.toml")),
+    ("ablation", include_str!("../../../experiments/ablation.toml")),
+    ("quick", include_str!("../../../experiments/quick.toml")),
+];
+
+/// The TOML of a built-in experiment.
+pub fn built_in(name: &str) -> Option<&'static str> {
+    BUILT_IN.iter().find(|(built_in, _)| *built_in == name).map(|(_, text)| *text)
 }
 
 /// An experiment as it stands in a file.
@@ -181,7 +203,15 @@ impl Metric {
         }
     }
 
-    /// Its name, with the unit.
+    /// Quantity and unit, for a sentence.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Metric::DecisionTime => (self.name(), "µs"),
+            _ => self.name().trim_end_matches(')').split_once(" (").unwrap_or((self.name(), "")),
+        }
+    }
+
+    /// Its name, with the unit; decision times are drawn in the unit that suits them.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Latency => "mean latency (ms)",

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rayon::prelude::*;
-use scale_lab::experiment::Experiment;
+use scale_lab::experiment::{self, Experiment};
 use scale_lab::measure::{Shard, Share};
 use scale_lab::merge::Merged;
 use scale_lab::reproduce::{self, Reproduce, Set};
@@ -39,7 +39,9 @@ enum Command {
     /// Plays an experiment and writes its records; goes on where it was killed.
     Measure {
         #[command(flatten)]
-        experiment: ExperimentArgs,
+        experiment: RecordedArgs,
+        #[command(flatten)]
+        threads: Threads,
         #[command(flatten)]
         share: ShareArgs,
     },
@@ -55,9 +57,9 @@ enum Command {
         inputs: Vec<PathBuf>,
     },
     /// Draws the figures of an experiment from its records.
-    Draw(ExperimentArgs),
+    Draw(RecordedArgs),
     /// Writes the report of an experiment from its records.
-    Report(ExperimentArgs),
+    Report(RecordedArgs),
     /// Plays one algorithm once and prints what it showed.
     Simulate(SimulateArgs),
     /// Trains an agent on the training days of an experiment's scenario; goes on where it was killed (`scale`).
@@ -152,14 +154,12 @@ impl Threads {
 }
 
 #[derive(Args)]
-struct ExperimentArgs {
+struct RecordedArgs {
     /// A file, or the name of a built-in experiment.
     experiment: String,
     /// Where records, figures and reports go.
     #[arg(long, default_value = "target/scale")]
     out: PathBuf,
-    #[command(flatten)]
-    threads: Threads,
 }
 
 #[derive(Args)]
@@ -183,7 +183,7 @@ struct SimulateArgs {
 struct TrainArgs {
     /// A file, or the name of a built-in experiment.
     experiment: String,
-    /// Which: scale, scale-ppo or m-dqn.
+    /// Which: an algorithm of the roster that learns, such as scale, scale-ppo or m-dqn.
     #[arg(long, default_value = "scale")]
     agent: String,
     /// Seed of the training.
@@ -366,7 +366,7 @@ fn run(command: Command) -> Result<ExitCode> {
             reproduce::reproduce(&Reproduce { wanted, set, out: out.clone(), threads, share })?;
             golden.map_or(Ok(()), |golden| compare(&golden, &out, Some(1e-9)))
         }
-        Command::Measure { experiment: ExperimentArgs { experiment: name, out, threads }, share } => {
+        Command::Measure { experiment: RecordedArgs { experiment: name, out }, threads, share } => {
             let experiment = load(&name)?;
             let measured = reproduce::measure(&experiment, &out, threads.count(), share.share())
                 .with_context(|| name.clone())?;
@@ -374,14 +374,14 @@ fn run(command: Command) -> Result<ExitCode> {
             Ok(())
         }
         Command::Merge { out, inputs } => merge(&out, &inputs),
-        Command::Draw(ExperimentArgs { experiment, out, .. }) => {
+        Command::Draw(RecordedArgs { experiment, out }) => {
             let experiment = load(&experiment)?;
             for path in reproduce::draw(&experiment, &experiment.figures, &out, &out)? {
                 println!("{}", path.display());
             }
             Ok(())
         }
-        Command::Report(ExperimentArgs { experiment, out, .. }) => {
+        Command::Report(RecordedArgs { experiment, out }) => {
             let experiment = load(&experiment)?;
             let command = format!("scale report {} --out {}", experiment.name, out.display());
             for path in reproduce::report(&experiment, &experiment.figures, &out, &out, &command)? {
@@ -403,7 +403,7 @@ fn run(command: Command) -> Result<ExitCode> {
 }
 
 fn load(name: &str) -> Result<Experiment> {
-    match reproduce::built_in(name) {
+    match experiment::built_in(name) {
         Some(text) => Experiment::parse(text).with_context(|| format!("the built-in experiment {name}")),
         None => Experiment::read(Path::new(name)),
     }
@@ -416,7 +416,7 @@ fn list() -> Result<()> {
         writeln!(out, "  {:<20} {}", entry.name, entry.about)?;
     }
     writeln!(out, "\nBuilt-in experiments:")?;
-    for (name, text) in reproduce::BUILT_IN {
+    for (name, text) in experiment::BUILT_IN {
         writeln!(out, "  {name:<20} {}", Experiment::parse(text)?.question)?;
     }
     Ok(())
@@ -639,7 +639,8 @@ fn solve(arguments: &SolveArgs) -> Result<ExitCode> {
         Err(error @ (SolveError::Infeasible { .. } | SolveError::NothingFound)) => {
             eprintln!("{error}");
             if matches!(&error, SolveError::Infeasible { hopeless } if hopeless.is_empty())
-                && let Some(conflict) = scale_milp::conflict(&problem, &limited)?
+                // Without a conflict in time the answer stays: nothing is feasible.
+                && let Ok(Some(conflict)) = scale_milp::conflict(&problem, &limited)
             {
                 eprintln!("{conflict}");
             }

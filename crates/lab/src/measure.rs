@@ -10,13 +10,13 @@
 //! them on one machine, once they are merged.
 
 use crate::clock::{self, Timed};
-use crate::experiment::{Experiment, Point};
+use crate::experiment::{Batches, Experiment, Point};
 use crate::merge;
 use crate::record::{self, Cell, Key, Records, Row, TimingRow};
 use crate::roster::{self, Entry, Player};
 use crate::scenario::Built;
 use crate::stats::{self, Cdf};
-use crate::train::Agents;
+use crate::train::{self, Agents};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -31,7 +31,8 @@ use scale_workload::Generated;
 use sha2::{Digest, Sha256};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One of several parts of an experiment, such as 3 of 16; they are counted from 0, as the engines count that start them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +107,8 @@ pub fn measure_share(
     if let Some(shard) = share.shard {
         jobs.retain(|job| plan.binary_search(&job.key).is_ok_and(|place| shard.has(place)));
     }
-    claim(out, experiment, &build, &plan, share)?;
+    let stamp = stamp(experiment, &build)?;
+    claim(out, experiment, &stamp, &plan, share)?;
     let own: Vec<Key> = jobs.iter().map(|job| job.key.clone()).collect();
     let halves = record::remove_halves(out, &experiment.name, share.shard.map(|_| own.as_slice()))?;
     if halves > 0 {
@@ -115,7 +117,13 @@ pub fn measure_share(
     let provenance = build.provenance();
 
     let progress = Progress::new(&format!("{}: play", experiment.name), jobs.len());
-    let cells: Vec<(&str, u64)> = jobs.iter().map(|job| (job.entry.name, job.group.seed)).collect();
+    // Agents of cells that are recorded and timed need not be there: a merge may have left them behind.
+    let timed = experiment.timing_requests > 0 && !share.untimed;
+    let open = |job: &&Job| {
+        record::reusable(out, &job.key, &provenance).is_none_or(|cell| timed && cell.timing.wall_s.is_none())
+    };
+    let cells: Vec<(&str, u64)> =
+        jobs.iter().filter(open).map(|job| (job.entry.name, job.group.seed)).collect();
     let agents = Agents::prepare(experiment, &cells, &out.join("agents"), threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     // One by one, and what takes minutes first, the longest of it (the largest budget) before the others: no thread should have
@@ -125,6 +133,7 @@ pub fn measure_share(
         true => (0, jobs.len() - index),
         false => (1, index),
     });
+    enter(&jobs);
     let cells: Result<Vec<(usize, Cell)>> = pool.install(|| {
         let play = |index: usize| {
             let job = &jobs[index];
@@ -136,6 +145,7 @@ pub fn measure_share(
                     cell
                 }
             };
+            job.group.leave();
             progress.step(&job.name());
             Ok((index, cell))
         };
@@ -147,15 +157,17 @@ pub fn measure_share(
     progress.finish();
 
     let progress = Progress::new(&format!("{}: time", experiment.name), jobs.len());
+    enter(&jobs);
     // Asked before the thread below sees but one core.
     let machine = machine();
     let time_all = || -> Result<()> {
         clock::stay_on_one_core();
         for (job, cell) in jobs.iter().zip(&mut cells) {
-            if cell.timing.wall_s.is_none() && experiment.timing_requests > 0 && !share.untimed {
+            if timed && cell.timing.wall_s.is_none() {
                 job.time(cell, experiment.timing_requests, &agents, &machine).with_context(|| job.name())?;
                 record::save(out, cell)?;
             }
+            job.group.leave();
             progress.step(&job.name());
         }
         Ok(())
@@ -167,7 +179,7 @@ pub fn measure_share(
     match share.shard {
         None => drop(record::write_tables(out, &records)?),
         // Two that began at once may both have found the folder empty.
-        Some(_) => check_claim(out, experiment, &build, &plan)?,
+        Some(_) => check_claim(out, experiment, &stamp, &plan)?,
     }
     Ok(records)
 }
@@ -186,7 +198,8 @@ pub fn keys(experiment: &Experiment, points: &[Point]) -> Result<Vec<(Key, bool)
     Ok(jobs(experiment, &groups)?.into_iter().map(with_need).collect())
 }
 
-/// Makes the folder of an experiment with `[batches]` that of this build and of its plan; see [`claim`].
+/// Makes the folder of an experiment with `[batches]` that of this build and of its plan (see [`claim`]), or, when a shard
+/// is `done`, looks whether it still is.
 ///
 /// # Errors
 /// As [`measure_share`].
@@ -196,8 +209,13 @@ pub(crate) fn claim_batches(
     points: &[Point],
     build: &Build,
     share: Share,
+    done: bool,
 ) -> Result<()> {
-    claim(out, experiment, build, &plan_of(&jobs(experiment, &groups(experiment, points))?), share)
+    let (stamp, plan) = (stamp(experiment, build)?, plan_of(&jobs(experiment, &groups(experiment, points))?));
+    match done {
+        true => check_claim(out, experiment, &stamp, &plan),
+        false => claim(out, experiment, &stamp, &plan, share),
+    }
 }
 
 /// The keys of jobs in canonical order.
@@ -208,7 +226,8 @@ fn plan_of(jobs: &[Job<'_>]) -> Vec<Key> {
 }
 
 fn groups<'a>(experiment: &Experiment, points: &'a [Point]) -> Vec<Group<'a>> {
-    let group = |point, &seed: &u64| Group { point, seed, generated: OnceLock::new() };
+    let group =
+        |point, &seed: &u64| Group { point, seed, made: Mutex::new(None), needed: AtomicUsize::new(0) };
     points.iter().flat_map(|point| experiment.seeds.iter().map(move |seed| group(point, seed))).collect()
 }
 
@@ -236,15 +255,33 @@ fn jobs<'a>(experiment: &Experiment, groups: &'a [Group<'a>]) -> Result<Vec<Job<
 struct Group<'a> {
     point: &'a Point,
     seed: u64,
-    generated: OnceLock<Result<Generated, String>>,
+    /// The workload while jobs need it, and how many still do: all workloads of a large sweep take gigabytes.
+    made: Mutex<Option<Arc<Generated>>>,
+    needed: AtomicUsize,
 }
 
 impl Group<'_> {
-    fn generated(&self) -> Result<&Generated> {
-        let made =
-            self.generated.get_or_init(|| self.point.built.workload(self.seed).map_err(|e| format!("{e:#}")));
-        made.as_ref().map_err(|error| anyhow!("{error}"))
+    fn generated(&self) -> Result<Arc<Generated>> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(generated) = made.as_ref() {
+            return Ok(generated.clone());
+        }
+        let generated = Arc::new(self.point.built.workload(self.seed)?);
+        *made = Some(generated.clone());
+        Ok(generated)
     }
+
+    /// Says that a job is through with the workload.
+    fn leave(&self) {
+        if self.needed.fetch_sub(1, Ordering::Relaxed) == 1 {
+            *self.made.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+}
+
+/// Says that all these jobs will look at their workloads, and leave.
+fn enter(jobs: &[Job<'_>]) {
+    jobs.iter().for_each(|job| _ = job.group.needed.fetch_add(1, Ordering::Relaxed));
 }
 
 /// One cell.
@@ -266,13 +303,14 @@ impl Job<'_> {
     fn play(&self, build: &Build, agents: &Agents) -> Result<Cell> {
         let built = &self.group.point.built;
         let generated = self.group.generated()?;
-        let played = play(built, generated, self.entry, agents, self.group.seed, false)?;
+        let played = play(built, &generated, self.entry, agents, self.group.seed, false)?;
         Ok(played.into_cell(&self.key, built, build))
     }
 
     fn time(&self, cell: &mut Cell, requests: usize, agents: &Agents, machine: &str) -> Result<()> {
         let built = &self.group.point.built;
-        let Generated { workload, warmup_until, .. } = self.group.generated()?;
+        let generated = self.group.generated()?;
+        let Generated { workload, warmup_until, .. } = generated.as_ref();
         let head = head(workload, *warmup_until, requests);
         let start = clock::now();
         let mut nanoseconds =
@@ -566,45 +604,98 @@ impl Build {
     }
 }
 
-/// Makes the folder of an experiment's records that of this build and of this plan. What another build recorded there is
+/// What the records of an experiment rest on besides their keys: the program file in the first line, then the settings of
+/// `[batches]`, and the agents that play, by the names of their files, which hold a digest of all that a training depends on.
+fn stamp(experiment: &Experiment, build: &Build) -> Result<String> {
+    let mut lines = vec![build.program.clone()];
+    lines.extend(settings(experiment)?);
+    Ok(lines.join("\n"))
+}
+
+/// The lines of a stamp after the first.
+fn settings(experiment: &Experiment) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    let mut players: Vec<&str> = experiment.algorithms.iter().map(String::as_str).collect();
+    if let Some(batches) = &experiment.batches {
+        let Batches { sampled_by, every, nodes, evaluations } = batches;
+        let evaluations =
+            evaluations.map_or(String::new(), |evaluations| format!(", evaluations {evaluations}"));
+        lines.push(format!("batches: sampled by {sampled_by}, every {every}, nodes {nodes}{evaluations}"));
+        players = vec![sampled_by];
+    }
+    let cells: Vec<(&str, u64)> =
+        players.into_iter().flat_map(|name| experiment.seeds.iter().map(move |&seed| (name, seed))).collect();
+    lines.extend(train::files(experiment, &cells)?);
+    Ok(lines)
+}
+
+/// Whether what is recorded of an experiment rests on its settings as they are; an error that says so if it does not.
+///
+/// # Errors
+/// Another setting, or a stamp that cannot be read.
+pub(crate) fn check_settings(out: &Path, experiment: &Experiment) -> Result<()> {
+    let found = record::read_stamp(out, &experiment.name)?;
+    let found: Vec<&str> = found.lines().skip(1).collect();
+    let expected = settings(experiment)?;
+    ensure!(
+        found == expected,
+        "{}: recorded with {found:?}, expected {expected:?}: run `scale measure` first",
+        record::folder(out, &experiment.name).display()
+    );
+    Ok(())
+}
+
+/// Makes the folder of an experiment's records that of a stamp and a plan. What was recorded there under another stamp is
 /// removed, and this is said; a shard refuses instead, because others may be writing.
-fn claim(out: &Path, experiment: &Experiment, build: &Build, plan: &[Key], share: Share) -> Result<()> {
+fn claim(out: &Path, experiment: &Experiment, stamp: &str, plan: &[Key], share: Share) -> Result<()> {
     let folder = record::folder(out, &experiment.name);
     if share.shard.is_some() && (folder.join("cells").exists() || folder.join("batches").exists()) {
-        return check_claim(out, experiment, build, plan);
+        return check_claim(out, experiment, stamp, plan);
     }
-    forget_other_builds(out, experiment, build)?;
+    forget_others(out, experiment, stamp)?;
     // Before the first cell, so that where there are cells there are these.
     Ok(record::write_plan(out, &experiment.name, plan)?)
 }
 
-/// Removes the cells and batches that another build of this program recorded, and says so.
+/// Removes the cells and batches that were recorded under another stamp, and says so.
 ///
 /// # Errors
 /// If they cannot be removed, or the stamp cannot be read or written.
-fn forget_other_builds(out: &Path, experiment: &Experiment, build: &Build) -> Result<()> {
+fn forget_others(out: &Path, experiment: &Experiment, stamp: &str) -> Result<()> {
     let folder = record::folder(out, &experiment.name);
-    for old in ["cells", "batches"].map(|name| folder.join(name)) {
-        if old.exists() && record::read_stamp(out, &experiment.name)? != build.program {
-            tracing::info!("{}: recorded by another build of this program: measuring again", old.display());
+    if record::read_stamp(out, &experiment.name)? != stamp {
+        for old in ["cells", "batches"].map(|name| folder.join(name)).into_iter().filter(|old| old.exists()) {
+            tracing::info!(
+                "{}: recorded by another build of this program, or with other agents or batches: measuring again",
+                old.display()
+            );
             std::fs::remove_dir_all(&old).with_context(|| format!("{}", old.display()))?;
         }
+        train::forget_curves(out, experiment)?;
     }
     std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
-    record::write_stamp(out, &experiment.name, &build.program)?;
+    record::write_stamp(out, &experiment.name, stamp)?;
     Ok(())
 }
 
-/// Whether the folder of an experiment's records is that of this build and of this plan.
-fn check_claim(out: &Path, experiment: &Experiment, build: &Build, plan: &[Key]) -> Result<()> {
+/// Whether the folder of an experiment's records is that of this stamp and of this plan.
+fn check_claim(out: &Path, experiment: &Experiment, stamp: &str, plan: &[Key]) -> Result<()> {
     let folder = record::folder(out, &experiment.name);
     let found = record::read_stamp(out, &experiment.name)?;
+    let (program, settings) = (found.lines().next(), found.lines().skip(1).collect::<Vec<_>>());
     ensure!(
-        found == build.program,
-        "{}: recorded by another build of this program (SHA-256 {found}, this one is {}): all shards need the same \
+        program == stamp.lines().next(),
+        "{}: recorded by another build of this program (SHA-256 {}, this one is {}): all shards need the same \
          program file; remove the folder or choose another with --out",
         folder.display(),
-        build.program
+        program.unwrap_or("unknown"),
+        stamp.lines().next().unwrap_or("unknown")
+    );
+    ensure!(
+        found == stamp,
+        "{}: recorded with {settings:?}, expected {:?}; remove the folder or choose another with --out",
+        folder.display(),
+        stamp.lines().skip(1).collect::<Vec<_>>()
     );
     if let Some(difference) = merge::difference(&record::read_plan(out, &experiment.name)?, plan) {
         bail!(

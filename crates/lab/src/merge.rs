@@ -45,21 +45,23 @@ pub enum MergeError {
     },
     /// Two folders of two programs.
     #[error(
-        "{}: {experiment} was recorded by another build (SHA-256 {found}) than in {} ({expected}): all shards need the \
-         same program file",
+        "{}: {experiment} was recorded by another build (SHA-256 {}) or with other agents or batches than in {} ({}): all shards need \
+         the same program file and the same settings",
         folder.display(),
-        first.display()
+        one_line(found),
+        first.display(),
+        one_line(expected)
     )]
     OtherBuild {
         /// The experiment.
         experiment: String,
         /// The folder.
         folder: PathBuf,
-        /// The SHA-256 of its program.
+        /// Its stamp: the SHA-256 of its program, and settings.
         found: String,
         /// The folder it is compared with.
         first: PathBuf,
-        /// The SHA-256 of that one's.
+        /// The stamp of that one.
         expected: String,
     },
     /// Two cells of two revisions or compilers, whatever their folders say.
@@ -116,9 +118,9 @@ pub enum MergeError {
         /// What is different.
         what: String,
     },
-    /// A seed's batches with two contents.
+    /// An agent, or a seed's batches, with two contents.
     #[error("{}: differs from {}: one of them is wrong, measure both again", file.display(), first.display())]
-    BatchesTwice {
+    FilesDiffer {
         /// One file.
         file: PathBuf,
         /// The other file.
@@ -152,6 +154,10 @@ pub enum MergeError {
         /// How many cells the experiment has.
         planned: usize,
     },
+}
+
+fn one_line(stamp: &str) -> String {
+    stamp.replace('\n', ", ")
 }
 
 fn list(keys: &[Key]) -> String {
@@ -188,6 +194,9 @@ pub fn merge(out: &Path, inputs: &[PathBuf]) -> Result<Vec<Merged>, MergeError> 
     joined.into_iter().map(|joined| joined.write(out)).collect()
 }
 
+/// Files by name: where each was found first, and its bytes.
+type Found = BTreeMap<String, (PathBuf, Vec<u8>)>;
+
 /// The verified cells of one experiment.
 #[derive(Default)]
 struct Joined<'a> {
@@ -196,7 +205,9 @@ struct Joined<'a> {
     plan: Vec<Key>,
     cells: Vec<Cell>,
     /// Files of `[batches]` by name: where each was found first, and its bytes.
-    batches: BTreeMap<String, (PathBuf, Vec<u8>)>,
+    batches: Found,
+    /// The same for the agents that played.
+    agents: Found,
     folders: Vec<PathBuf>,
 }
 
@@ -206,7 +217,7 @@ fn join<'a>(experiment: &'a str, folders: &[&Path]) -> Result<Joined<'a>, MergeE
     let Some(&first) = folders.first() else { return Ok(empty) };
     let (build, plan) = (record::read_stamp(first, experiment)?, record::read_plan(first, experiment)?);
     let mut cells: BTreeMap<Key, (PathBuf, Cell)> = BTreeMap::new();
-    let mut batches = BTreeMap::new();
+    let (mut batches, mut agents) = (Found::new(), Found::new());
     for &folder in folders {
         let found = record::read_stamp(folder, experiment)?;
         if found != build {
@@ -222,7 +233,10 @@ fn join<'a>(experiment: &'a str, folders: &[&Path]) -> Result<Joined<'a>, MergeE
         for (file, cell) in record::cells_of(folder, experiment)? {
             add(&mut cells, &plan, file, cell)?;
         }
-        add_batches(&mut batches, &plan, &record::folder(folder, experiment).join("batches"))?;
+        let names = seeds(&plan).into_iter().flat_map(batches::files_of);
+        add_files(&mut batches, names, &record::folder(folder, experiment).join("batches"))?;
+        let names = build.lines().filter(|line| line.ends_with(".safetensors")).map(str::to_string);
+        add_files(&mut agents, names, &folder.join("agents"))?;
     }
     let folders = folders.iter().map(|folder| folder.to_path_buf()).collect();
     if !batches.is_empty() {
@@ -233,14 +247,15 @@ fn join<'a>(experiment: &'a str, folders: &[&Path]) -> Result<Joined<'a>, MergeE
         if !missing.is_empty() {
             return Err(MergeError::MissingBatches { experiment, missing, planned });
         }
-        return Ok(Joined { build, plan, batches, folders, ..empty });
+        check_batches(&experiment, &batches)?;
+        return Ok(Joined { build, plan, batches, agents, folders, ..empty });
     }
     let missing: Vec<Key> = plan.iter().filter(|key| !cells.contains_key(key)).cloned().collect();
     if !missing.is_empty() {
         return Err(MergeError::Missing { experiment: experiment.to_string(), missing, planned: plan.len() });
     }
     let cells = cells.into_values().map(|(_, cell)| cell).collect();
-    Ok(Joined { build, plan, cells, folders, ..empty })
+    Ok(Joined { build, plan, cells, agents, folders, ..empty })
 }
 
 /// The seeds of a plan.
@@ -248,25 +263,45 @@ fn seeds(plan: &[Key]) -> Vec<u64> {
     plan.iter().map(|key| key.seed).collect::<BTreeSet<u64>>().into_iter().collect()
 }
 
-/// Adds the files of a folder's planned seeds; a seed has the same bytes wherever it was solved.
-fn add_batches(
-    batches: &mut BTreeMap<String, (PathBuf, Vec<u8>)>,
-    plan: &[Key],
+/// Adds those of the named files that a folder has; they have the same bytes wherever they were made.
+fn add_files(
+    found: &mut Found,
+    names: impl Iterator<Item = String>,
     folder: &Path,
 ) -> Result<(), MergeError> {
-    for name in seeds(plan).into_iter().flat_map(batches::files_of) {
+    for name in names {
         let file = folder.join(&name);
         let bytes = match std::fs::read(&file) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(source) => return Err(RecordError::Io { file, source }.into()),
         };
-        match batches.get(&name) {
+        match found.get(&name) {
             Some((first, known)) if *known != bytes => {
-                return Err(MergeError::BatchesTwice { file, first: first.clone() });
+                return Err(MergeError::FilesDiffer { file, first: first.clone() });
             }
             Some(_) => {}
-            None => _ = batches.insert(name, (file, bytes)),
+            None => _ = found.insert(name, (file, bytes)),
+        }
+    }
+    Ok(())
+}
+
+/// Whether all batches can be read and come from one revision and compiler.
+fn check_batches(experiment: &str, batches: &Found) -> Result<(), MergeError> {
+    let mut known: Option<(&Path, record::Provenance)> = None;
+    for (name, (file, bytes)) in batches.iter().filter(|(name, _)| !name.ends_with(".trace.csv")) {
+        let unreadable = |why: String| MergeError::BatchTables { experiment: experiment.to_string(), why };
+        let of = batches::provenance_of(bytes)
+            .map_err(|error| unreadable(format!("{}: {error}", file.display())))?;
+        let of = of.ok_or_else(|| unreadable(format!("{name}: no rows")))?;
+        match &known {
+            Some((first, expected)) if *expected != of => {
+                let text = |p: &record::Provenance| format!("revision {} with {}", p.revision, p.toolchain);
+                let (found, expected, first) = (text(&of), text(expected), first.to_path_buf());
+                return Err(MergeError::OtherProvenance { file: file.clone(), found, first, expected });
+            }
+            _ => known = Some((file, of)),
         }
     }
     Ok(())
@@ -308,10 +343,13 @@ fn add(
 
 impl Joined<'_> {
     fn write(self, out: &Path) -> Result<Merged, MergeError> {
-        let Joined { experiment, build, plan, cells, batches, folders } = self;
+        let Joined { experiment, build, plan, cells, batches, agents, folders } = self;
         record::remove_halves(out, experiment, None)?;
         record::write_plan(out, experiment, &plan)?;
         record::write_stamp(out, experiment, &build)?;
+        for (name, (_, bytes)) in &agents {
+            record::write_atomically(&out.join("agents").join(name), bytes)?;
+        }
         if !batches.is_empty() {
             for (name, (_, bytes)) in &batches {
                 let file = record::folder(out, experiment).join("batches").join(name);

@@ -360,10 +360,17 @@ impl Key {
         hasher.update(self.algorithm.as_bytes());
         hasher.update([0]);
         hasher.update(self.sweep.as_bytes());
+        if safe.chars().count() > LONGEST {
+            // What is cut off may be the seed.
+            hasher.update(self.seed.to_le_bytes());
+        }
         let hash = hex(&hasher.finalize()[..4]);
-        format!("{}_{hash}", safe.chars().take(100).collect::<String>())
+        format!("{}_{hash}", safe.chars().take(LONGEST).collect::<String>())
     }
 }
+
+/// Characters of a file's name, its hash not counted.
+const LONGEST: usize = 100;
 
 impl Ord for Key {
     fn cmp(&self, other: &Key) -> Ordering {
@@ -483,9 +490,10 @@ pub fn read_plan(out: &Path, experiment: &str) -> Result<Vec<Key>, RecordError> 
     read_table(&folder(out, experiment).join("plan.csv"))
 }
 
-/// Writes `build.sha256`, the SHA-256 of the program that records an experiment.
-pub fn write_stamp(out: &Path, experiment: &str, program: &str) -> Result<(), RecordError> {
-    write_atomically(&folder(out, experiment).join("build.sha256"), format!("{program}\n").as_bytes())
+/// Writes `build.sha256`: the SHA-256 of the program that records an experiment, then a line for each setting that the
+/// keys of its cells do not hold.
+pub fn write_stamp(out: &Path, experiment: &str, stamp: &str) -> Result<(), RecordError> {
+    write_atomically(&folder(out, experiment).join("build.sha256"), format!("{stamp}\n").as_bytes())
 }
 
 /// Reads what [`write_stamp`] wrote; empty if it is not there.
@@ -505,7 +513,7 @@ pub fn remove_halves(out: &Path, experiment: &str, only: Option<&[Key]>) -> Resu
     });
     let records = folder(out, experiment);
     let mut removed = 0;
-    for directory in [out.to_path_buf(), records.join("cells"), records] {
+    for directory in [out.to_path_buf(), records.join("cells"), records.join("batches"), records] {
         for half in entries(&directory)? {
             let Some(whole) = whole_of(&half) else { continue };
             if owned.as_ref().is_none_or(|owned| owned.contains(&whole)) {

@@ -5,40 +5,16 @@ use crate::draw::{
     self, BOOTSTRAP_SEED, BoxChart, BoxRow, Caption, Line, LineChart, MapNode, Panel, Scale, Style,
     TornadoChart, TornadoRow, Words,
 };
-use crate::experiment::{Experiment, Figure, Metric, Point, Sweep};
+use crate::experiment::{Experiment, Figure, Metric, Point, Sweep, built_in};
 use crate::measure::{self, Share};
 use crate::record::{self, Key, Records};
 use crate::report::{self, Block, Parameter, ReportInput, Subject};
 use crate::roster::ROSTER;
-use crate::scenario::Scenario;
 use crate::stats::{LEVEL, RESAMPLES, bootstrap_mean_ci, paired_ratio};
-use crate::train::{self, CurvePoint};
+use crate::train::{self, CurvePoint, Curves};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use scale_topology::NODE_TYPES;
 use std::path::{Path, PathBuf};
-
-/// The experiments that come with the program, as (name, TOML).
-pub const BUILT_IN: [(&str, &str); 14] = [
-    ("paper", include_str!("../../../experiments/paper.toml")),
-    ("burst", include_str!("../../../experiments/burst.toml")),
-    ("gap", include_str!("../../../experiments/gap.toml")),
-    ("foresight", include_str!("../../../experiments/foresight.toml")),
-    ("load", include_str!("../../../experiments/load.toml")),
-    ("nodes", include_str!("../../../experiments/nodes.toml")),
-    ("convergence", include_str!("../../../experiments/convergence.toml")),
-    ("slo", include_str!("../../../experiments/slo.toml")),
-    ("memory", include_str!("../../../experiments/memory.toml")),
-    ("generalisation", include_str!("../../../experiments/generalisation.toml")),
-    ("sensitivity", include_str!("../../../experiments/sensitivity.toml")),
-    ("tight", include_str!("../../../experiments/tight.toml")),
-    ("ablation", include_str!("../../../experiments/ablation.toml")),
-    ("quick", include_str!("../../../experiments/quick.toml")),
-];
-
-/// The TOML of a built-in experiment.
-pub fn built_in(name: &str) -> Option<&'static str> {
-    BUILT_IN.iter().find(|(built_in, _)| *built_in == name).map(|(_, text)| *text)
-}
 
 /// How much is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,8 +139,8 @@ pub struct Measured {
     pub records: Records,
     /// Its batches; none without.
     pub batches: BatchRecords,
-    /// How its agents learned, as (algorithm, curve); none without [`Figure::Learning`].
-    pub curves: Vec<(String, Vec<CurvePoint>)>,
+    /// How its agents learned; none without [`Figure::Learning`].
+    pub curves: Curves,
 }
 
 /// Measures what is not recorded yet below `out`, or a share of it.
@@ -200,8 +176,8 @@ impl Measured {
     }
 }
 
-/// Measures, draws and reports built-in experiments. The figures of the first stand in `out` itself, those of any other in
-/// a folder of its name.
+/// Measures, draws and reports built-in experiments. The figures of the paper's own stand in `out` itself, those of any other in
+/// a folder of its name. The report of a whole set is `report.html`; of what is named it is, for example, `report-load-nodes.html`.
 ///
 /// # Errors
 /// Whatever keeps a step from being done.
@@ -209,13 +185,13 @@ pub fn reproduce(options: &Reproduce) -> Result<()> {
     let tasks = tasks(&options.wanted, options.set)?;
     announce(&tasks, options.threads);
     let (mut blocks, mut cells) = (Vec::new(), Vec::new());
-    for (index, task) in tasks.iter().enumerate() {
-        let Task { experiment, figures, .. } = task;
+    for Task { experiment, figures, .. } in &tasks {
         let measured = measure(experiment, &options.out, options.threads, options.share)?;
         if options.share.shard.is_some() {
             continue;
         }
-        let folder = if index == 0 { options.out.clone() } else { options.out.join(&experiment.name) };
+        let figure_folder = if of_paper(experiment) { "." } else { &experiment.name };
+        let folder = if of_paper(experiment) { options.out.clone() } else { options.out.join(figure_folder) };
         let drawn = draw_measured(experiment, figures, &measured, &folder)?;
         for (_, paths) in &drawn {
             tracing::info!("{}", paths[0].with_extension("{svg,png}").display());
@@ -224,7 +200,6 @@ pub fn reproduce(options: &Reproduce) -> Result<()> {
             Set::Quick => "cargo xtask reproduce --quick".to_string(),
             _ => format!("cargo xtask reproduce {}", experiment.name),
         };
-        let figure_folder = if index == 0 { "." } else { &experiment.name };
         blocks.push(block(experiment, &measured, drawn, figure_folder, &command));
         cells.extend(measured.records.cells);
     }
@@ -235,11 +210,17 @@ pub fn reproduce(options: &Reproduce) -> Result<()> {
     let introduction = "The evaluation of \"Scale: Deep Reinforcement Learning for Container Scheduling in Serverless Edge \
                         Computing\" (arXiv:2605.15704v1, section V), made again by simulation.";
     let input = input("Scale: reproduction report".into(), vec![introduction.into()], blocks);
-    for path in report::render(&input, &Records::new(cells))?.write(&options.out)? {
-        tracing::info!("{}", path.display());
-    }
-    println!("figures and report: {}", options.out.join("report.html").display());
+    let names: Vec<&str> = tasks.iter().map(|task| task.experiment.name.as_str()).collect();
+    let stem =
+        if options.wanted.is_empty() { "report".to_string() } else { format!("report-{}", names.join("-")) };
+    let [_, html] = report::render(&input, &Records::new(cells))?.write(&options.out, &stem)?;
+    println!("figures and report: {}", html.display());
     Ok(())
+}
+
+/// Whether the scenario is that of the paper's evaluation, of which `quick` is the head.
+fn of_paper(experiment: &Experiment) -> bool {
+    ["paper", "quick"].contains(&experiment.name.as_str())
 }
 
 /// Says what comes and about how long it takes.
@@ -282,11 +263,11 @@ pub fn report(
     let drawn = draw_measured(experiment, figures, &measured, folder)?;
     let blocks = vec![block(experiment, &measured, drawn, ".", command)];
     let input = input(experiment.title.clone(), Vec::new(), blocks);
-    Ok(report::render(&input, &measured.records)?.write(folder)?)
+    Ok(report::render(&input, &measured.records)?.write(folder, "report")?.to_vec())
 }
 
 fn input(title: String, introduction: Vec<String>, blocks: Vec<Block>) -> ReportInput {
-    let yardsticks = ["greedy-latency", "milp"].map(String::from).to_vec();
+    let yardsticks = ["greedy-latency", "greedy-regret", "milp"].map(String::from).to_vec();
     ReportInput { title, introduction, blocks, styles: styles(), yardsticks, notes: notes() }
 }
 
@@ -310,9 +291,9 @@ fn recorded(experiment: &Experiment, out: &Path) -> Result<Measured> {
         "{}: {found} of {all} cells of this version of the experiment are recorded: run `scale measure` first",
         folder.display()
     );
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    measure::check_settings(out, experiment)?;
     let curves = match experiment.figures.contains(&Figure::Learning) {
-        true => train::curves(experiment, out, threads)?,
+        true => train::recorded_curves(experiment, out)?,
         false => Vec::new(),
     };
     Ok(Measured { points, records, batches: BatchRecords::default(), curves })
@@ -388,7 +369,12 @@ fn draw_measured(
             Figure::Learning => figures.push(draw::lines(&learning_chart(curves), &caption(""))?),
             Figure::Sweep => {
                 for sweep in &experiment.sweeps {
-                    let chart = sweep_chart(experiment, sweep, records, name(&slug(&sweep.parameter)));
+                    let what = if experiment.sweeps.len() == 1 {
+                        experiment.name.clone()
+                    } else {
+                        slug(experiment, sweep)
+                    };
+                    let chart = sweep_chart(experiment, sweep, records, name(&what));
                     figures.push(draw::lines(&chart, &caption(""))?);
                 }
             }
@@ -406,10 +392,13 @@ fn draw_measured(
     figures.into_iter().map(write).collect()
 }
 
-/// `arrivals.load` as a part of a file's name: `load`.
-fn slug(parameter: &str) -> String {
-    let last = parameter.rsplit('.').next().unwrap_or(parameter).to_lowercase();
-    last.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+/// `arrivals.load` as a part of a file's name: `load`, or `arrivals-load` where another sweep ends in the same word.
+fn slug(experiment: &Experiment, sweep: &Sweep) -> String {
+    let last = |parameter: &str| parameter.rsplit('.').next().unwrap_or(parameter).to_lowercase();
+    let own = last(&sweep.parameter);
+    let alike = experiment.sweeps.iter().filter(|other| last(&other.parameter) == own).count();
+    let name = if alike > 1 { sweep.parameter.to_lowercase() } else { own };
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 fn seeds(experiment: &Experiment) -> String {
@@ -467,12 +456,7 @@ fn convergence_chart(experiment: &Experiment, batches: &BatchRecords, name: Stri
     let line = |style: &Style| {
         let traced = batches.traces.iter().any(|row| row.algorithm == style.algorithm);
         let points = if traced {
-            // Only where every batch has a placement: a mean over the lucky ones would say too little.
-            let whole = |at: &u64| {
-                let row =
-                    |row: &&batches::TraceRow| row.algorithm == style.algorithm && row.evaluations == *at;
-                batches.traces.iter().filter(row).all(|row| row.objective.is_some())
-            };
+            let whole = |at: &u64| batches.all_placed(&style.algorithm, *at);
             let at = |at: u64| Some((at as f64, estimate(batches.traced_by_seed(&style.algorithm, at))?));
             grid.iter().copied().filter(whole).filter_map(at).collect()
         } else {
@@ -588,7 +572,10 @@ fn sweep_chart(experiment: &Experiment, sweep: &Sweep, records: &Records, name: 
     };
     let words = Words {
         name,
-        title: experiment.title.clone(),
+        title: match experiment.sweeps.len() {
+            1 => experiment.title.clone(),
+            _ => format!("{}: {}", experiment.title, sweep.title().split(" (").next().unwrap_or_default()),
+        },
         reading: "Each line is an algorithm, its mean over seeds; where bands overlap, the table of paired differences decides."
             .into(),
         notes: vec![format!("Means over {}.", seeds(experiment))],
@@ -665,7 +652,7 @@ fn block(
     } else if has(Figure::Tornado) {
         Subject::Ratios { algorithms: experiment.algorithms.clone(), sweeps: experiment.sweeps.clone() }
     } else if !experiment.sweeps.is_empty() {
-        Subject::Sweeps(experiment.sweeps.clone())
+        Subject::Sweeps { sweeps: experiment.sweeps.clone(), metrics: experiment.metrics.clone() }
     } else if experiment.figures == [Figure::Pareto] {
         Subject::Tradeoff
     } else {
@@ -677,22 +664,45 @@ fn block(
         subject,
         data: measured.points.first().map(|point| point.built.data.clone()).into_iter().collect(),
         commands: vec![command.into()],
-        parameters: parameters(&experiment.scenario),
+        parameters: parameters(experiment),
         figures: drawn.into_iter().map(|(figure, _)| figure).collect(),
         figure_folder: figure_folder.into(),
-        // The paper's numbers belong to its own scenario, of which `quick` is the head.
-        compare_with_paper: ["paper", "quick"].contains(&experiment.name.as_str()),
+        compare_with_paper: of_paper(experiment),
     }
 }
 
-/// Every value of the scenario, with its path as name. Sources stand in the register of interpretations.
-fn parameters(scenario: &Scenario) -> Vec<Parameter> {
+/// Every value of the scenario, with its path as name; what a sweep changes, with the values that it takes.
+fn parameters(experiment: &Experiment) -> Vec<Parameter> {
     let mut rows = Vec::new();
-    if let Ok(value) = toml::Value::try_from(scenario) {
+    if let Ok(value) = toml::Value::try_from(&experiment.scenario) {
         flatten("", &value, &mut rows);
     }
-    let source = "METHODOLOGY.md, register of interpretations";
-    rows.into_iter().map(|(name, value)| Parameter { name, value, source: source.into() }).collect()
+    let row = |(name, value): (String, String)| {
+        let changes = |sweep: &&Sweep| {
+            let below = |path: &String| name == *path || name.starts_with(&format!("{path}."));
+            sweep.parameter == name || sweep.scale.iter().any(below)
+        };
+        let mut value = value;
+        for sweep in experiment.sweeps.iter().filter(changes) {
+            let values: Vec<String> = sweep.values.iter().map(f64::to_string).collect();
+            let (values, times) = (values.join(", "), if sweep.scale.is_empty() { "" } else { " times" });
+            value = format!("{value}; swept: {values}{times}");
+        }
+        let source = source_of(&name).into();
+        Parameter { name, value, source }
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// Where the value of a parameter comes from.
+fn source_of(name: &str) -> &'static str {
+    match name {
+        "arrivals.slo_ms" => "paper, section V",
+        _ if name.starts_with("generator.") || name.starts_with("functions.burstiness") => {
+            "fitted to what is published of the Huawei trace: METHODOLOGY.md, register of interpretations"
+        }
+        _ => "METHODOLOGY.md, register of interpretations",
+    }
 }
 
 fn flatten(path: &str, value: &toml::Value, rows: &mut Vec<(String, String)>) {
@@ -720,6 +730,7 @@ fn notes() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::BUILT_IN;
 
     #[test]
     fn what_is_named_is_made() {

@@ -237,12 +237,15 @@ impl Scenario {
         let folder = match &self.trace {
             Trace::Synthetic => return Ok((counts, synthetic)),
             Trace::Fitted(file) => {
-                let mut fits = trace::read_fits(&find(&file.path)?)?;
+                let path = find(&file.path)?;
+                let mut fits = trace::read_fits(&path)?;
                 fits.truncate(counts.functions.len());
                 let fitted =
                     fitted_counts(&fits, days, seed.derive("fitted", 0)).context("scenario.trace")?;
                 let (number, total) = (overlay(&mut counts, &fitted)?.len(), counts.functions.len());
-                return Ok((counts, format!("fitted ({number} of {total} functions), the others synthetic")));
+                let digest = &datasets::sha256(&path)?[..8];
+                let which = format!("{number} of {total} functions, SHA-256 {digest}...");
+                return Ok((counts, format!("fitted ({which}), the others synthetic")));
             }
             Trace::Auto | Trace::Huawei | Trace::File(_) => datasets::locate("huawei-private"),
         };

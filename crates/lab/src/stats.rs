@@ -35,53 +35,6 @@ pub fn quantile_r7(sorted: &[f64], q: f64) -> Option<f64> {
     (!value.is_nan()).then_some(value)
 }
 
-/// The quantile `q` by the nearest-rank rule: the smallest value with at least `q n` values at or below it.
-/// `None` as in [`quantile_r7`].
-///
-/// ```
-/// # use scale_lab::stats::quantile_nearest_rank;
-/// assert_eq!(quantile_nearest_rank(&[10.0, 20.0, 40.0, 80.0], 0.5), Some(20.0));
-/// assert_eq!(quantile_nearest_rank(&[10.0, 20.0, 40.0, 80.0], 0.51), Some(40.0));
-/// ```
-pub fn quantile_nearest_rank(sorted: &[f64], q: f64) -> Option<f64> {
-    debug_assert!(sorted.is_sorted_by(|a, b| a.total_cmp(b).is_le()), "a quantile needs an ascending sample");
-    let last = sorted.len().checked_sub(1)?;
-    if !(0.0..=1.0).contains(&q) {
-        return None;
-    }
-    let exact = q * sorted.len() as f64;
-    // 99.9 / 100 * 10_000 is a hair above 9990 in floating point, and must not become rank 9991.
-    let rank = if (exact - exact.round()).abs() < 1e-9 { exact.round() } else { exact.ceil() } as usize;
-    let value = sorted[rank.saturating_sub(1).min(last)];
-    (!value.is_nan()).then_some(value)
-}
-
-/// How a percentile is read from a sample. A table states its method and uses one only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Percentile {
-    /// Hyndman-Fan type 7, [`quantile_r7`]: the method of every record.
-    R7,
-    /// [`quantile_nearest_rank`]: always a value that was observed.
-    NearestRank,
-}
-
-impl Percentile {
-    /// The `percent`-th percentile of an ascending sample; fractions such as 99.9 count.
-    ///
-    /// ```
-    /// # use scale_lab::stats::Percentile;
-    /// let sample: Vec<f64> = (0..=1000).map(f64::from).collect();
-    /// assert_eq!(Percentile::NearestRank.of(&sample, 99.9), Some(999.0));
-    /// assert_eq!(Percentile::R7.of(&sample, 50.0), Some(500.0));
-    /// ```
-    pub fn of(self, sorted: &[f64], percent: f64) -> Option<f64> {
-        match self {
-            Percentile::R7 => quantile_r7(sorted, percent / 100.0),
-            Percentile::NearestRank => quantile_nearest_rank(sorted, percent / 100.0),
-        }
-    }
-}
-
 /// The arithmetic mean; `None` for an empty sample and for one whose mean is not finite.
 ///
 /// ```
@@ -314,38 +267,30 @@ mod tests {
     #[test]
     fn percentiles_of_small_samples() {
         // Rows 20-24 of the fault table: floor ranks, zeros for small n, fractions cut to integers, median != P50.
-        let check = |n: usize, percent: f64, r7: f64, nearest: f64| {
+        let check = |n: usize, percent: f64, r7: f64| {
             let sample: Vec<f64> = (1..=n).map(|i| i as f64).collect();
-            let got = Percentile::R7.of(&sample, percent).expect("not empty");
-            assert!((got - r7).abs() < 1e-9, "R-7, n = {n}, P{percent}: {got}, not {r7}");
-            assert_eq!(
-                Percentile::NearestRank.of(&sample, percent),
-                Some(nearest),
-                "nearest, n = {n}, P{percent}"
-            );
+            let got = quantile_r7(&sample, percent / 100.0).expect("not empty");
+            assert!((got - r7).abs() < 1e-9, "n = {n}, P{percent}: {got}, not {r7}");
         };
-        check(1, 0.0, 1.0, 1.0);
-        check(1, 99.0, 1.0, 1.0);
-        check(1, 100.0, 1.0, 1.0);
-        check(2, 50.0, 1.5, 1.0);
-        check(10, 95.0, 9.55, 10.0);
-        check(10, 99.0, 9.91, 10.0);
-        check(100, 99.0, 99.01, 99.0);
-        check(100, 100.0, 100.0, 100.0);
-        check(101, 50.0, 51.0, 51.0);
-        check(101, 99.0, 100.0, 100.0);
-        check(10_000, 99.0, 9900.01, 9900.0);
-        check(10_000, 99.9, 9990.001, 9990.0);
+        check(1, 0.0, 1.0);
+        check(1, 99.0, 1.0);
+        check(1, 100.0, 1.0);
+        check(2, 50.0, 1.5);
+        check(10, 95.0, 9.55);
+        check(10, 99.0, 9.91);
+        check(100, 99.0, 99.01);
+        check(100, 100.0, 100.0);
+        check(101, 50.0, 51.0);
+        check(101, 99.0, 100.0);
+        check(10_000, 99.0, 9900.01);
+        check(10_000, 99.9, 9990.001);
     }
 
     #[test]
     fn absence_is_none() {
-        for method in [Percentile::R7, Percentile::NearestRank] {
-            for (sample, percent) in
-                [(&[][..], 50.0), (&[1.0][..], -1.0), (&[1.0][..], 100.1), (&[1.0][..], f64::NAN)]
-            {
-                assert_eq!(method.of(sample, percent), None, "{method:?} of {sample:?} at {percent}");
-            }
+        for (sample, q) in [(&[][..], 0.5), (&[1.0][..], -0.01), (&[1.0][..], 1.001), (&[1.0][..], f64::NAN)]
+        {
+            assert_eq!(quantile_r7(sample, q), None, "{sample:?} at {q}");
         }
         assert_eq!(mean(&[f64::NAN]), None);
         assert_eq!(bootstrap_mean_ci(&[1.0, f64::INFINITY], LEVEL, 10, 0), None);
@@ -420,12 +365,10 @@ mod tests {
             sample.sort_by(f64::total_cmp);
             points.sort_by(f64::total_cmp);
             points.push(1.0);
-            for quantile in [quantile_r7, quantile_nearest_rank] {
-                let values: Vec<f64> = points.iter().map(|&q| quantile(&sample, q).expect("not empty")).collect();
-                prop_assert!(values.is_sorted());
-                prop_assert!(sample[0] <= values[0]);
-                prop_assert_eq!(values.last(), sample.last());
-            }
+            let values: Vec<f64> = points.iter().map(|&q| quantile_r7(&sample, q).expect("not empty")).collect();
+            prop_assert!(values.is_sorted());
+            prop_assert!(sample[0] <= values[0]);
+            prop_assert_eq!(values.last(), sample.last());
         }
 
         #[test]

@@ -2,8 +2,7 @@
 
 use crate::datasets;
 use crate::draw::{self, Caption, MapNode};
-use crate::experiment::Experiment;
-use crate::reproduce;
+use crate::experiment::{self, Experiment};
 use anyhow::{Context, Result, ensure};
 use scale_model::{Node, Seed};
 use scale_topology::{Area, NODE_TYPES, ReadReport, Site, Statistics, Unplaced, rule};
@@ -57,7 +56,7 @@ pub struct Described {
 /// As [`run`].
 pub fn describe(sites: &str, unplaced: Unplaced) -> Result<Described> {
     let (sites, source, report) = read(sites, unplaced)?;
-    let paper = Experiment::parse(reproduce::built_in("paper").unwrap_or_default())?.scenario;
+    let paper = Experiment::parse(experiment::built_in("paper").unwrap_or_default())?.scenario;
     let seed = Seed(paper.platform_seed).derive("hardware", 0);
     let topology = scale_topology::build(&sites, &paper.hardware, &paper.links, seed)?;
     // `build` has refused a topology without nodes.

@@ -12,6 +12,7 @@
 //! drawn from seeds of their own.
 
 use crate::experiment::Experiment;
+use crate::record;
 use crate::roster::{self, Player};
 use crate::scenario::Scenario;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -24,7 +25,7 @@ use scale_milp::{Formulation, Milp};
 use scale_model::{Budget, Platform, Seed};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -209,11 +210,7 @@ impl Agents {
         folder: &Path,
         threads: usize,
     ) -> Result<Agents> {
-        let mut wanted = std::collections::BTreeSet::new();
-        for &(name, seed) in cells {
-            let entry = roster::find(name).map_err(|error| anyhow!(error))?;
-            wanted.extend(entry.learned().map(|learned| (learned, training_seed(seed))));
-        }
+        let wanted = wanted(cells)?;
         if wanted.is_empty() {
             return Ok(Agents::none());
         }
@@ -280,34 +277,80 @@ pub struct CurvePoint {
     pub late_rate: f64,
 }
 
-/// The learning curves of the agents that an experiment names, as (algorithm, curve), and the same as a table in the folder
-/// of its records.
+/// The learning curves of agents, one after the other: (algorithm, curve).
+pub type Curves = Vec<(String, Vec<CurvePoint>)>;
+
+/// A row of `learning.csv`.
+#[derive(Serialize, Deserialize)]
+struct CurveRow {
+    algorithm: String,
+    training_seed: u64,
+    decisions: u64,
+    latency_ms: f64,
+    late_rate: f64,
+}
+
+fn curve_table(out: &Path, experiment: &Experiment) -> PathBuf {
+    record::folder(out, &experiment.name).join("learning.csv")
+}
+
+/// The learning curves of the agents that an experiment names, recorded as `learning.csv` beside its cells: read there, or
+/// taken from the agents.
 ///
 /// # Errors
-/// As [`Agents::prepare`], or a table that cannot be written.
-pub fn curves(experiment: &Experiment, out: &Path, threads: usize) -> Result<Vec<(String, Vec<CurvePoint>)>> {
+/// As [`Agents::prepare`], or a table that cannot be read or written.
+pub fn curves(experiment: &Experiment, out: &Path, threads: usize) -> Result<Curves> {
+    let path = curve_table(out, experiment);
+    if path.exists() {
+        return recorded_curves(experiment, out);
+    }
     let cells: Vec<(&str, u64)> = experiment
         .algorithms
         .iter()
         .flat_map(|name| experiment.seeds.iter().map(move |&seed| (name.as_str(), seed)))
         .collect();
     let agents = Agents::prepare(experiment, &cells, &out.join("agents"), threads)?;
-    let folder = out.join("records").join(&experiment.name);
-    std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
-    let path = folder.join("learning.csv");
-    let mut table = csv::Writer::from_path(&path).with_context(|| format!("{}", path.display()))?;
-    table.write_record(["algorithm", "training_seed", "decisions", "latency_ms", "late_rate"])?;
-    let mut curves = Vec::new();
-    for (&(learned, seed), file) in &agents.files {
-        let points = curve(file)?;
-        for point in &points {
-            let CurvePoint { decisions, latency_ms, late_rate } = point;
-            table.serialize((learned.name(), seed, decisions, latency_ms, late_rate))?;
+    let mut table = csv::Writer::from_writer(Vec::new());
+    for (&(learned, training_seed), file) in &agents.files {
+        for CurvePoint { decisions, latency_ms, late_rate } in curve(file)? {
+            let algorithm = learned.name().to_string();
+            table.serialize(CurveRow { algorithm, training_seed, decisions, latency_ms, late_rate })?;
         }
-        curves.push((learned.name().to_string(), points));
     }
-    table.flush().with_context(|| format!("{}", path.display()))?;
-    Ok(curves)
+    let text = table.into_inner().map_err(|error| anyhow!("{}: {}", path.display(), error.error()))?;
+    record::write_atomically(&path, &text)?;
+    recorded_curves(experiment, out)
+}
+
+/// What [`curves`] has recorded.
+///
+/// # Errors
+/// A table that is not there or cannot be read.
+pub fn recorded_curves(experiment: &Experiment, out: &Path) -> Result<Curves> {
+    let path = curve_table(out, experiment);
+    let at = || format!("{}: the learning curves: run `scale measure` first", path.display());
+    let mut reader = csv::Reader::from_path(&path).with_context(at)?;
+    let mut curves: BTreeMap<(String, u64), Vec<CurvePoint>> = BTreeMap::new();
+    for row in reader.deserialize() {
+        let CurveRow { algorithm, training_seed, decisions, latency_ms, late_rate } = row.with_context(at)?;
+        let curve = curves.entry((algorithm, training_seed)).or_default();
+        curve.push(CurvePoint { decisions, latency_ms, late_rate });
+    }
+    Ok(curves.into_iter().map(|((algorithm, _), curve)| (algorithm, curve)).collect())
+}
+
+/// Removes them, because they are those of other agents.
+///
+/// # Errors
+/// If they are there and cannot be removed.
+pub(crate) fn forget_curves(out: &Path, experiment: &Experiment) -> Result<()> {
+    let path = curve_table(out, experiment);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).context(format!("{}", path.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The learning curve that a training left in its file.
@@ -355,7 +398,18 @@ pub fn kind_of(path: &Path) -> Result<Learned> {
 
 fn load(learned: Learned, path: &Path) -> Result<Ready> {
     Ok(match learned {
-        Learned::Ppo | Learned::MDqn => Ready::Network(Network::load(path)?),
+        Learned::Ppo | Learned::MDqn => {
+            let network = Network::load(path)?;
+            let found = if network.name() == "ppo" { Learned::Ppo } else { Learned::MDqn };
+            ensure!(
+                found == learned,
+                "{}: holds {}, expected {}",
+                path.display(),
+                found.name(),
+                learned.name()
+            );
+            Ready::Network(network)
+        }
         _ => Ready::Scale(scale::Learner::load(path)?.best),
     })
 }
@@ -367,6 +421,39 @@ fn finished(learned: Learned, path: &Path) -> bool {
         _ => scale::Learner::load(path)
             .is_ok_and(|learner| learner.curve.len() as u64 == learner.config.generations),
     }
+}
+
+/// Keeps other processes out as long as the file is open. Where the file system has no locks nothing is kept out, which
+/// costs time and no result: a training has the same bytes whoever does it.
+fn lock(path: &Path) -> Result<std::fs::File> {
+    let file = std::fs::File::create(path).with_context(|| format!("{}", path.display()))?;
+    if let Err(error) = file.lock() {
+        tracing::warn!("{}: no lock: {error}", path.display());
+    }
+    Ok(file)
+}
+
+/// The names of the files of the agents that cells need, as (algorithm, seed of the workload).
+///
+/// # Errors
+/// As [`Agents::prepare`], but for the training itself.
+pub(crate) fn files(experiment: &Experiment, cells: &[(&str, u64)]) -> Result<Vec<String>> {
+    let wanted = wanted(cells)?;
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let school = School::new(&experiment.training_scenario()?, &Tables::built_in()?)?;
+    wanted.into_iter().map(|(learned, seed)| school.file(learned, seed)).collect()
+}
+
+/// The agents that cells need, each with the seed of its training.
+fn wanted(cells: &[(&str, u64)]) -> Result<BTreeSet<(Learned, u64)>> {
+    let mut wanted = BTreeSet::new();
+    for &(name, seed) in cells {
+        let entry = roster::find(name).map_err(|error| anyhow!(error))?;
+        wanted.extend(entry.learned().map(|learned| (learned, training_seed(seed))));
+    }
+    Ok(wanted)
 }
 
 /// A scenario to train on.
@@ -406,6 +493,11 @@ impl School {
     /// Whatever keeps it from its end.
     pub fn train(&self, learned: Learned, seed: u64, folder: &Path) -> Result<PathBuf> {
         let path = folder.join(self.file(learned, seed)?);
+        if finished(learned, &path) {
+            return Ok(path);
+        }
+        // Shards that share a folder may want the same agent at once: one trains it, the others wait.
+        let _lock = lock(&path.with_extension("lock"))?;
         if finished(learned, &path) {
             return Ok(path);
         }

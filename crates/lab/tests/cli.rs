@@ -705,7 +705,7 @@ fn lists_say_what_there_is() {
         let line = format!("  {:<20} {}\n", entry.name, entry.about);
         assert_eq!(said.out.matches(&line).count(), 1, "{}", said.out);
     }
-    for (name, _) in scale_lab::reproduce::BUILT_IN {
+    for (name, _) in scale_lab::experiment::BUILT_IN {
         assert!(said.out.contains(&format!("\n  {name:<20} ")), "{}", said.out);
     }
     let all = scale_lab::datasets::manifest().expect("the manifest");

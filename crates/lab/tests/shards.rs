@@ -145,6 +145,38 @@ fn timed(out: &Path) -> Vec<u64> {
     rows.map(|row| if row.wall_s.is_some() { row.decisions } else { 0 }).collect()
 }
 
+/// Two shards that share a folder want the same agents at once: each is trained once, the merge takes them along, and the times
+/// of decisions are those of the agents that played.
+#[test]
+fn shards_train_an_agent_once() {
+    let place = Place::new();
+    let small =
+        experiment("random-feasible", "scale").replace("seeds = [1, 2, 3, 4, 5, 6]", "seeds = [1, 2, 6]");
+    place.write("small.toml", &small);
+    let shards = ["0/2", "1/2"].map(|shard| {
+        let arguments =
+            ["measure", "small.toml", "--threads", "1", "--untimed", "--shard", shard, "--out", "records"];
+        place.command(&arguments).spawn().expect("it runs")
+    });
+    let said: String =
+        shards.map(|shard| succeeded(&shard.wait_with_output().expect("it ends"), "a shard")).concat();
+    // Seeds 1 and 6 share the first training.
+    assert_eq!(said.matches("trained in").count(), 2, "{said}");
+    place.does(&["merge", "merged", "records"]);
+    let said = place.does(&["measure", "small.toml", "--out", "merged"]);
+    assert!(!said.contains("trained in"), "{said}");
+    assert!(timed(&place.path("merged")).iter().all(|&decisions| decisions > 0));
+    let agents = |out: &str| -> BTreeMap<String, Vec<u8>> {
+        let entries = std::fs::read_dir(place.path(out).join("agents")).expect("a folder");
+        let files = entries.map(|entry| entry.expect("an entry").path());
+        let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "safetensors"));
+        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        files.map(|path| (name(&path), std::fs::read(&path).expect("a file"))).collect()
+    };
+    assert_eq!(agents("merged"), agents("records"));
+    assert_eq!(agents("merged").len(), 2);
+}
+
 #[test]
 fn every_cell_has_one_shard_and_slow_algorithms_are_spread() {
     for shards in 1..=20 {

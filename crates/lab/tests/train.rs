@@ -99,6 +99,8 @@ fn one_set_of_weights_serves_any_network_and_the_flat_ones_say_that_they_do_not(
         let experiment = small(sites);
         let agents = Agents::from_file(Learned::Scale, &scale).expect("an agent");
         assert!(played(&experiment, &agents, "scale").1 > 0);
+        let refused = Agents::from_file(Learned::MDqn, &ppo).expect_err("another agent");
+        assert!(format!("{refused:#}").contains("holds scale-ppo, expected m-dqn"), "{refused:#}");
         let agents = Agents::from_file(Learned::Ppo, &ppo).expect("an agent");
         let built = experiment.scenario.build().expect("a scenario");
         let Err(refused) = agents.player(Learned::Ppo, &built.platform, 1) else { panic!("it fits") };
@@ -116,15 +118,19 @@ fn an_interrupted_training_goes_on() {
     };
     let whole = school(3).train(Learned::Scale, 1, folder.path()).expect("it trains");
     let bytes = std::fs::read(&whole).expect("its file");
-    // What a kill after the second generation leaves: the file beside, in the state of that moment.
-    let mut learner = scale_agents::scale::Learner::load(&whole).expect("a training");
-    learner.curve.truncate(0);
+    // What a kill after the second generation leaves: the file beside, in the state of that moment. Marked, so that a training that
+    // began anew would show.
+    let shorter = school(2).train(Learned::Scale, 1, folder.path()).expect("it trains");
+    let mut learner = scale_agents::scale::Learner::load(&shorter).expect("a training");
+    assert_eq!(learner.curve.len(), 2);
+    learner.config.generations = 3;
+    learner.curve[0].cost_ms += 1.0;
     let unfinished = whole.with_extension("unfinished");
-    let fresh = scale_agents::scale::Learner::new(&learner.config, learner.seed).expect("a training");
-    fresh.save(&unfinished).expect("it is saved");
+    learner.save(&unfinished).expect("it is saved");
     std::fs::remove_file(&whole).expect("it was there");
     assert_eq!(school(3).train(Learned::Scale, 1, folder.path()).expect("it trains"), whole);
-    assert_eq!(std::fs::read(&whole).expect("its file"), bytes);
+    let went_on = scale_agents::scale::Learner::load(&whole).expect("a training");
+    assert_eq!((went_on.curve.len(), &went_on.curve[..2]), (3, &learner.curve[..]));
     assert!(!unfinished.exists());
     // A file that is cut off is trained again, not believed.
     std::fs::write(&whole, &bytes[..bytes.len() / 2]).expect("a file");

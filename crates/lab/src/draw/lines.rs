@@ -82,7 +82,13 @@ pub(super) fn figure(chart: &LineChart, caption: &Caption) -> Result<Figure, Dra
         let y = Axis { values, places: (bottom, top), logarithmic: panel.scale != Scale::Linear };
         let last = index + 1 == chart.panels.len();
         let title = if last { chart.x_axis.as_str() } else { "" };
-        let wanted = if chart.x_logarithmic { 8 } else { 7 };
+        let few = xs.iter().all(|x| x.fract() == 0.0) && high - low <= 7.0;
+        let wanted = match chart.x_logarithmic {
+            true => 8,
+            // Numbers of things, and seeds, have no halves.
+            false if few => (high - low).max(1.0) as usize,
+            false => 7,
+        };
         axis::horizontal(&mut scene, &x, (top, bottom), wanted, title, |value| {
             if chart.x_logarithmic { power(value) } else { number(value) }
         });
@@ -184,29 +190,27 @@ fn below(points: &[Point], top: f64) -> Vec<Point> {
 
 fn path(scene: &mut Scene, line: &Line, x: &Axis, y: &Axis) {
     let inside = |value: f64| value <= y.values.1;
-    let mut points: Vec<Point> = Vec::new();
+    // A line that leaves the panel ends at its border, where it crosses it, and comes back in the same way.
+    let mut pieces: Vec<Vec<Point>> = vec![Vec::new()];
     let mut before: Option<(f64, f64)> = None;
     for (at, estimate) in &line.points {
         let here = (*at, estimate.mean);
-        match before {
-            // A line that leaves the panel ends at its border, where it crosses it.
-            Some(last) if inside(last.1) != inside(here.1) => {
-                points.push(crossing(x, y, last, here));
-                if !inside(here.1) {
-                    break;
-                }
+        if let Some(last) = before.filter(|last| inside(last.1) != inside(here.1)) {
+            let border = crossing(x, y, last, here);
+            match inside(last.1) {
+                true => pieces.last_mut().into_iter().for_each(|piece| piece.push(border)),
+                false => pieces.push(vec![border]),
             }
-            _ if !inside(here.1) => {
-                before = Some(here);
-                continue;
-            }
-            _ => {}
         }
-        points.push((x.at(here.0), y.at(here.1)));
+        if inside(here.1) {
+            pieces.last_mut().into_iter().for_each(|piece| piece.push((x.at(here.0), y.at(here.1))));
+        }
         before = Some(here);
     }
     let style = LINE_STYLES[line.style.mark % LINE_STYLES.len()];
-    scene.dashed(&points, style, 1.6, line.style.color);
+    for piece in pieces.iter().filter(|piece| piece.len() > 1) {
+        scene.dashed(piece, style, 1.6, line.style.color);
+    }
     // Not more markers than a reader can tell apart.
     let step = line.points.len().div_ceil(14).max(1);
     for (at, estimate) in line.points.iter().step_by(step).filter(|(_, estimate)| inside(estimate.mean)) {
@@ -248,9 +252,11 @@ fn range(panel: &Panel) -> ((f64, f64), bool) {
     }
     let low = bottoms.min_by(f64::total_cmp).unwrap_or(0.0);
     let middle = tops.get(tops.len() / 2).copied().unwrap_or(1.0);
-    let bound = 4.0 * middle;
+    // Where the values keep far from zero, small differences are what matters.
+    let factor = if low > 0.6 * middle { 1.6 } else { 4.0 };
+    let bound = factor * middle;
     let (top, cut) = match tops.iter().rev().find(|value| **value <= bound && **value > 0.0) {
-        Some(inside) if largest > bound && largest > 2.0 * inside => (*inside * 1.1, true),
+        Some(inside) if largest > bound && largest > 0.5 * factor * inside => (*inside * 1.1, true),
         _ => (largest, false),
     };
     // From zero, unless that would waste most of the panel.
@@ -260,10 +266,10 @@ fn range(panel: &Panel) -> ((f64, f64), bool) {
     ((first, if last > first { last } else { first + step }), cut)
 }
 
-/// `1000`, `10⁵`: powers of ten from a hundred thousand on as such.
+/// `1000`, `10⁵`: powers of ten from ten thousand on as such.
 fn power(value: f64) -> String {
     let exponent = value.log10().round() as i32;
-    if exponent >= 5 && (value / 10f64.powi(exponent) - 1.0).abs() < 1e-9 {
+    if exponent >= 4 && (value / 10f64.powi(exponent) - 1.0).abs() < 1e-9 {
         let digit = |c: char| match c {
             '1' => '¹',
             '2' => '²',
@@ -300,6 +306,7 @@ mod tests {
         check(&[0.0, 4.0], Scale::Linear, ((0.0, 4.0), false));
         check(&[170.0, 177.0, 178.0], Scale::Linear, ((168.0, 178.0), false));
         check(&[1.0, 2.0, 3.0, 900.0], Scale::Linear, ((0.0, 4.0), true));
+        check(&[170.0, 177.0, 178.0, 300.0], Scale::Linear, ((160.0, 200.0), true));
         check(&[0.3, 40.0], Scale::Logarithmic, ((0.1, 100.0), false));
         check(&[5.0], Scale::Time, ((1.0, 10.0), false));
     }
@@ -315,7 +322,7 @@ mod tests {
 
     #[test]
     fn powers_are_short() {
-        let texts = [10.0, 1000.0, 1e5, 2e5, 1e12].map(power);
-        assert_eq!(texts, ["10", "1000", "10⁵", "200\u{202f}000", "10¹²"]);
+        let texts = [10.0, 1000.0, 1e4, 2e5, 1e12].map(power);
+        assert_eq!(texts, ["10", "1000", "10⁴", "200\u{202f}000", "10¹²"]);
     }
 }

@@ -97,12 +97,18 @@ pub(super) fn figure(name: String, series: &[Series], caption: &Caption) -> Resu
     for (at, (from, text)) in
         labels(&dots, &texts, &steps, (left, right, top, bottom)).into_iter().zip(dots.iter().zip(&texts))
     {
-        // A label that had to move away gets a line back to its point.
-        let middle = (at.0 + text_width(text, SMALL, false) / 2.0, at.1);
-        let away = (middle.1 - from.1).abs() > 16.0;
-        if away {
+        // A label that had to move away, or is nearer to another point, gets a line back to its own.
+        let width = text_width(text, SMALL, false);
+        let middle = (at.0 + width / 2.0, at.1);
+        let distance = |dot: &Point| {
+            let (dx, dy) =
+                (dot.0 - dot.0.clamp(at.0, at.0 + width), dot.1 - dot.1.clamp(at.1 - 6.0, at.1 + 6.0));
+            dx.hypot(dy)
+        };
+        let nearest = dots.iter().map(distance).fold(f64::INFINITY, f64::min);
+        if (middle.1 - from.1).abs() > 16.0 || distance(from) > nearest + 0.5 {
             let end = if middle.1 > from.1 { middle.1 - 6.0 } else { middle.1 + 6.0 };
-            let near = from.0.clamp(at.0, at.0 + text_width(text, SMALL, false));
+            let near = from.0.clamp(at.0, at.0 + width);
             scene.line(vec![*from, (near, end)], 0.6, FAINT);
         }
         scene.text(at, text, SMALL, Align::Left, INK);

@@ -18,10 +18,10 @@ use crate::roster;
 pub(super) fn of(input: &ReportInput, block: &Block, records: &Records) -> Option<String> {
     match &block.subject {
         Subject::Runs => runs(input, block, records),
-        Subject::Tradeoff => tradeoff(input, records),
-        Subject::Sweeps(sweeps) => {
-            let answers: Vec<String> =
-                sweeps.iter().filter_map(|sweep| over_sweep(input, sweep, records)).collect();
+        Subject::Tradeoff => tradeoff(input, records, true),
+        Subject::Sweeps { sweeps, metrics } => {
+            let answer = |sweep| over_sweep(input, sweep, metrics, records);
+            let answers: Vec<String> = sweeps.iter().filter_map(answer).collect();
             (!answers.is_empty()).then(|| answers.join(" "))
         }
         Subject::Ratios { algorithms, sweeps } => ratios(input, algorithms, sweeps, records),
@@ -67,33 +67,39 @@ fn runs(input: &ReportInput, block: &Block, records: &Records) -> Option<String>
         |style: &Style, value: fn(&Cell) -> Option<f64>| over_seeds(records, &style.algorithm, sweep, value);
     let present = present(input, records, sweep);
     let (best, mean) = least(&present, |style| of(style, latency))?;
-    let fastest =
-        least(&present, |style| over_seeds(records, &style.algorithm, sweep, |c| c.timing.decision_us_mean));
-    let fastest = fastest.map_or(String::new(), |(fastest, time)| {
-        format!(
-            "; {} decides fastest, in {} per request on this machine, with a mean latency of {} ms",
-            fastest.label,
-            duration_value(time, 1.0),
-            text(of(fastest, latency), 1)
-        )
-    });
+    let weighed = block.figures.iter().any(|figure| figure.name.ends_with("pareto"));
     let mut sentences = vec![format!(
-        "Of {}, {} has the lowest mean latency, {} ms, and {} % of its requests miss their SLO{fastest}.",
+        "Of {}, {} has the lowest mean latency, {} ms, and {} % of its requests miss their SLO.",
         counted(present.len(), "algorithm"),
         best.label,
         text(Some(mean), 1),
         text(of(best, violations), 2)
     )];
-    sentences.extend(against_yardstick(input, records, sweep, &present));
-    if block.figures.iter().any(|figure| figure.name.ends_with("pareto")) {
-        sentences.extend(tradeoff(input, records));
+    if weighed {
+        sentences.extend(tradeoff(input, records, false));
+    } else {
+        sentences.extend(fastest(records, sweep, &present));
     }
+    sentences.extend(against_yardstick(input, records, sweep, &present));
     if block.compare_with_paper {
         sentences.extend(papers_agent(input, records, sweep));
         sentences.push(claims_held(records, sweep));
         sentences.extend(missing(records, sweep));
     }
     Some(sentences.join(" "))
+}
+
+/// Who decides fastest, and what that costs.
+fn fastest(records: &Records, sweep: &str, present: &[&Style]) -> Option<String> {
+    let of =
+        |style: &Style, value: fn(&Cell) -> Option<f64>| over_seeds(records, &style.algorithm, sweep, value);
+    let (fastest, time) = least(present, |style| of(style, |cell| cell.timing.decision_us_mean))?;
+    Some(format!(
+        "{} decides fastest, in {} per request on this machine, with a mean latency of {} ms.",
+        fastest.label,
+        duration_value(time, 1.0),
+        text(of(fastest, latency), 1)
+    ))
 }
 
 /// Where the paper's agent stands against the yardsticks.
@@ -104,7 +110,7 @@ fn papers_agent(input: &ReportInput, records: &Records, sweep: &str) -> Option<S
     };
     let ratios: Vec<String> = input.yardsticks.iter().filter_map(of).collect();
     let who = label(input, SCALE);
-    (!ratios.is_empty()).then(|| format!("The mean latency of {who} is {}.", ratios.join(" and ")))
+    (!ratios.is_empty()).then(|| format!("The mean latency of {who} is {}.", ratios.join(", ")))
 }
 
 /// How many of the paper's statements hold.
@@ -118,8 +124,8 @@ fn claims_held(records: &Records, sweep: &str) -> String {
         }
     }
     format!(
-        "Of the {} ratios that the paper states between its algorithms, {held} are reproduced here, {failed} are not, and \
-         {open} cannot be judged.",
+        "Of the {} ratios that the paper states between its algorithms, reproduced here: {held}; not reproduced: {failed}; cannot \
+         be judged: {open}.",
         RELATIONS.len()
     )
 }
@@ -149,93 +155,189 @@ fn against_yardstick(
     ))
 }
 
-/// The fastest that is good enough.
-fn tradeoff(input: &ReportInput, records: &Records) -> Option<String> {
+/// The best, the fastest that is good enough, and the slowest. Where the `best` is named before, it is not named again.
+fn tradeoff(input: &ReportInput, records: &Records, name_best: bool) -> Option<String> {
     let sweep = records.sweeps().first().copied()?;
     let present = present(input, records, sweep);
     let of = |style: &Style| over_seeds(records, &style.algorithm, sweep, latency);
     let time =
         |style: &Style| over_seeds(records, &style.algorithm, sweep, |cell| cell.timing.decision_us_mean);
+    let in_time =
+        |style: &Style| time(style).map_or("an unknown time".into(), |time| duration_value(time, 1.0));
     let (best, mean) = least(&present, of)?;
     let close: Vec<&Style> = present
         .iter()
         .filter(|style| of(style).is_some_and(|estimate| estimate.mean <= 1.01 * mean.mean))
         .copied()
         .collect();
-    let (fastest, fast) = least(&close, time)?;
-    let slowest = present
+    let (fastest, _) = least(&close, time)?;
+    let (slowest, _) = present
         .iter()
         .filter_map(|style| time(style).map(|time| (style, time)))
         .max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))?;
+    let mut sentences = Vec::new();
+    if name_best {
+        let mean = text(Some(mean), 1);
+        sentences.push(format!("The lowest mean latency is that of {}, {mean} ms.", best.label));
+    }
     let difference = paired(records, sweep, (&fastest.algorithm, &best.algorithm), latency);
-    let same = match difference.filter(|_| fastest.algorithm != best.algorithm) {
+    sentences.push(match difference.filter(|_| fastest.algorithm != best.algorithm) {
         Some(difference) => format!(
-            "its mean latency differs from the best, that of {}, by {} ms ({})",
+            "Within 1 % of it {} decides fastest, in {} where {} takes {}; on the same seeds its mean latency differs by {} ms ({}).",
+            fastest.label,
+            in_time(fastest),
             best.label,
+            in_time(best),
             signed(difference, 2),
             verdict(Some(difference))
         ),
-        None => "it also has the best mean latency".to_string(),
-    };
-    Some(format!(
-        "The lowest mean latency is that of {}, {} ms, in {} per request; within 1 % of it {} decides fastest, in {}. On the \
-         same seeds {same}, while the slowest decision, that of {}, takes {} and its mean latency is {} ms.",
-        best.label,
-        text(Some(mean), 1),
-        time(best).map_or("an unknown time".into(), |time| duration_value(time, 1.0)),
-        fastest.label,
-        duration_value(fast, 1.0),
-        slowest.0.label,
-        duration_value(slowest.1, 1.0),
-        text(of(slowest.0), 1)
-    ))
+        None => format!("It decides in {}, and none within 1 % of it decides faster.", in_time(best)),
+    });
+    sentences.push(format!(
+        "The slowest decision, that of {}, takes {}, for a mean latency of {} ms.",
+        slowest.label,
+        in_time(slowest),
+        text(of(slowest), 1)
+    ));
+    Some(sentences.join(" "))
 }
 
-/// What the yardstick does from end to end, and where the best other differs from it.
-fn over_sweep(input: &ReportInput, sweep: &Sweep, records: &Records) -> Option<String> {
+/// What the sweep does to the yardstick, in the metrics of the figure; where the agents and the best other rule differ from
+/// it; and who keeps its SLOs where.
+fn over_sweep(input: &ReportInput, sweep: &Sweep, metrics: &[Metric], records: &Records) -> Option<String> {
     let yardstick = input.yardsticks.first()?;
+    let own = input.styles.iter().find(|style| style.algorithm == *yardstick)?;
     let mut values = sweep.values.clone();
     values.sort_by(f64::total_cmp);
-    let (low, high) = (*values.first()?, *values.last()?);
-    let at = |value: f64, metric: Metric| {
-        over_seeds(records, yardstick, &sweep.label(value), |cell| metric.of(cell))
-    };
-    let title = sweep.title().split(" (").next().unwrap_or_default();
-    let first = format!(
-        "From {low} to {high} ({title}), the mean latency of {} goes from {} to {} ms and its SLO violations from {} to {} %.",
-        label(input, yardstick),
-        text(Some(at(low, Metric::Latency)?), 1),
-        text(at(high, Metric::Latency), 1),
-        text(at(low, Metric::Violations), 2),
-        text(at(high, Metric::Violations), 2),
-    );
-    // The other that is ahead at most of the points.
-    let difference = |style: &Style, value: f64| {
-        paired(records, &sweep.label(value), (&style.algorithm, yardstick), latency)
-    };
-    let count = |style: &Style, wanted: &str| {
-        values.iter().filter(|value| verdict(difference(style, **value)) == wanted).count()
-    };
-    let others: Vec<&Style> = present(input, records, &sweep.label(low))
+    let swept = Swept { sweep, metrics, records, own, values };
+    let first = swept.from_end_to_end()?;
+    let at = sweep.label(swept.low());
+    let (agents, rules): (Vec<&Style>, Vec<&Style>) = present(input, records, &at)
         .into_iter()
         .filter(|style| style.algorithm != *yardstick)
-        .collect();
-    let other = others.into_iter().max_by_key(|style| count(style, "lower"));
-    let Some(other) = other else { return Some(first) };
-    let (lower, higher) = (count(other, "lower"), count(other, "higher"));
-    let largest = values
-        .iter()
-        .filter_map(|value| difference(other, *value).map(|difference| (value, difference)))
-        .max_by(|a, b| a.1.mean.abs().total_cmp(&b.1.mean.abs()))?;
-    Some(format!(
-        "{first} Seed by seed, the mean latency of {} is lower at {lower} of {} points, higher at {higher} and not \
-         distinguishable at {}; the largest difference is {} ms, at {}.",
-        other.label,
-        values.len(),
-        values.len() - lower - higher,
-        signed(largest.1, 2),
-        largest.0
-    ))
+        .partition(|style| is_learned(style));
+    let rule = rules.into_iter().rev().max_by_key(|style| swept.count(style, "lower"));
+    let others: Vec<&Style> = agents.into_iter().chain(rule).collect();
+    let compared: Vec<String> = others.iter().filter_map(|style| swept.against_yardstick(style)).collect();
+    let second = (!compared.is_empty())
+        .then(|| format!("Seed by seed against its mean latency, {}.", compared.join("; ")));
+    let third = swept.who_keeps_slos(&others);
+    Some([Some(first), second, third].into_iter().flatten().collect::<Vec<String>>().join(" "))
+}
+
+/// A sweep with its records.
+struct Swept<'a> {
+    sweep: &'a Sweep,
+    metrics: &'a [Metric],
+    records: &'a Records,
+    /// The yardstick.
+    own: &'a Style,
+    /// The points, ascending; at least one.
+    values: Vec<f64>,
+}
+
+impl Swept<'_> {
+    fn low(&self) -> f64 {
+        self.values.first().copied().unwrap_or(f64::NAN)
+    }
+
+    fn high(&self) -> f64 {
+        self.values.last().copied().unwrap_or(f64::NAN)
+    }
+
+    fn at(&self, style: &Style, value: f64, metric: Metric) -> Option<Estimate> {
+        over_seeds(self.records, &style.algorithm, &self.sweep.label(value), |cell| metric.of(cell))
+    }
+
+    fn difference(&self, style: &Style, value: f64) -> Option<Estimate> {
+        let pair = (style.algorithm.as_str(), self.own.algorithm.as_str());
+        paired(self.records, &self.sweep.label(value), pair, latency)
+    }
+
+    /// At how many points the difference to the yardstick is of this kind.
+    fn count(&self, style: &Style, wanted: &str) -> usize {
+        self.values.iter().filter(|value| verdict(self.difference(style, **value)) == wanted).count()
+    }
+
+    /// What the yardstick does; `None` if it was not measured.
+    fn from_end_to_end(&self) -> Option<String> {
+        self.at(self.own, self.low(), Metric::Latency)?;
+        let change = |metric: &Metric| {
+            let (quantity, unit) = metric.words();
+            let digits = if unit == "%" { 2 } else { 1 };
+            let of = |value| text(self.at(self.own, value, *metric), digits);
+            format!("its {quantity} from {} to {} {unit}", of(self.low()), of(self.high()))
+        };
+        let changes: Vec<String> = self.metrics.iter().map(change).collect();
+        let title = self.sweep.title().split(" (").next().unwrap_or_default();
+        let (low, high, who) = (self.low(), self.high(), &self.own.label);
+        Some(format!("From {low} to {high} ({title}), {who} goes: {}.", changes.join(", ")))
+    }
+
+    /// Where the mean latency of another differs from that of the yardstick, and how far.
+    fn against_yardstick(&self, style: &Style) -> Option<String> {
+        let difference = |&value: &f64| Some((value, self.difference(style, value)?));
+        let differences: Vec<(f64, Estimate)> = self.values.iter().filter_map(difference).collect();
+        let by_mean = |a: &&(f64, Estimate), b: &&(f64, Estimate)| a.1.mean.total_cmp(&b.1.mean);
+        let (least, most) = (differences.iter().min_by(by_mean)?, differences.iter().max_by(by_mean)?);
+        let end = |(value, estimate): &(f64, Estimate)| format!("{} ms at {value}", signed(*estimate, 2));
+        let time = |value| text(self.at(style, value, Metric::DecisionTime), 1);
+        let time = match self.metrics.contains(&Metric::DecisionTime) {
+            true => format!(", with {} and {} µs a decision", time(self.low()), time(self.high())),
+            false => String::new(),
+        };
+        Some(format!(
+            "that of {} is lower at {} and higher at {} of {} points, from {} to {}{time}",
+            style.label,
+            self.count(style, "lower"),
+            self.count(style, "higher"),
+            self.values.len(),
+            end(least),
+            end(most),
+        ))
+    }
+
+    /// Where the yardstick and others keep their SLOs, if that changes on the way for any of them.
+    fn who_keeps_slos(&self, others: &[&Style]) -> Option<String> {
+        let kept = |style: &Style| -> Vec<bool> {
+            let late = |value: &f64| self.at(style, *value, Metric::Violations).map(|late| late.mean);
+            self.values.iter().map(|value| late(value).is_some_and(|late| late <= MOST_LATE)).collect()
+        };
+        let all: Vec<(&Style, Vec<bool>)> =
+            [self.own].into_iter().chain(others.iter().copied()).map(|style| (style, kept(style))).collect();
+        let changes = |kept: &[bool]| kept.contains(&true) && kept.contains(&false);
+        let of =
+            |(style, kept): &(&Style, Vec<bool>)| format!("{} {}", style.label, range(&self.values, kept));
+        let ranges: Vec<String> = all.iter().map(of).collect();
+        all.iter()
+            .any(|(_, kept)| changes(kept))
+            .then(|| format!("At most {MOST_LATE} % of the requests are late with: {}.", ranges.join("; ")))
+    }
+}
+
+/// Share of late requests, in percent, up to which an algorithm counts as keeping its SLOs: twice what the best have in
+/// `paper`, and far below what a cluster that has tipped over has.
+const MOST_LATE: f64 = 10.0;
+
+/// The points at which something holds, in words.
+fn range(values: &[f64], holds: &[bool]) -> String {
+    let first = holds.iter().position(|&holds| holds);
+    let last = holds.iter().rposition(|&holds| holds);
+    match (first, last) {
+        (Some(first), Some(last)) if first == last => format!("at {}", values[first]),
+        (Some(first), Some(last)) if holds[first..=last].iter().all(|&holds| holds) => {
+            format!("from {} to {}", values[first], values[last])
+        }
+        (Some(_), _) => {
+            format!("at {} of {} points", holds.iter().filter(|&&holds| holds).count(), values.len())
+        }
+        _ => "nowhere".to_string(),
+    }
+}
+
+/// Whether an algorithm has been trained.
+fn is_learned(style: &Style) -> bool {
+    roster::find(&style.algorithm).is_ok_and(|entry| entry.learned().is_some())
 }
 
 /// The choice that matters most, and whether the order ever turns.
@@ -302,9 +404,7 @@ fn gaps(input: &ReportInput, batches: &BatchRecords) -> Option<String> {
         format!("; that of the paper's baseline at 200k evaluations is {} %", text(Some(gap), 3))
     });
     // An agent stands only among batches of its own days.
-    let learned =
-        |style: &&&Style| roster::find(&style.algorithm).is_ok_and(|entry| entry.learned().is_some());
-    let agent = styles.iter().filter(learned).find_map(|style| {
+    let agent = styles.iter().filter(|style| is_learned(style)).find_map(|style| {
         let gap = mean_gap(batches, &style.algorithm)?;
         let words = format!(
             "; {}, whose own days these batches are from, ends {} %",
@@ -330,8 +430,11 @@ fn convergence(input: &ReportInput, batches: &BatchRecords) -> Option<String> {
     let mut sentences = Vec::new();
     for style in traced {
         let gap = |at: u64| trace_gap(batches, &style.algorithm, at);
-        // Its whole interval, not only the mean.
-        let close = |at: &&u64| gap(**at).is_some_and(|e| e.interval.map_or(e.mean, |i| i.high) <= 1.0);
+        // Every batch with a placement, and the whole interval, not only the mean.
+        let close = |at: &&u64| {
+            batches.all_placed(&style.algorithm, **at)
+                && gap(**at).is_some_and(|e| e.interval.map_or(e.mean, |i| i.high) <= 1.0)
+        };
         let when = match grid.iter().find(close) {
             Some(at) => format!("is within 1 % of the optimum after {at} evaluations at most"),
             None => format!("is not surely within 1 % of the optimum after {end} evaluations"),

@@ -16,13 +16,26 @@ use std::collections::BTreeSet;
 /// What a point without a label is called.
 const UNCHANGED: &str = "as chosen";
 
-fn point_name(sweep: &str) -> Value {
+/// Parameter and value of a point.
+fn point(sweep: &str) -> [Value; 2] {
     match sweep.rsplit_once('=') {
-        Some((_, number)) => match number.parse() {
-            Ok(number) => Value { number: Some(number), ..Value::text(sweep) },
-            Err(_) => Value::text(sweep),
-        },
-        None => Value::text(UNCHANGED),
+        Some((parameter, value)) => {
+            let number = value.parse().map(|number| Value::number(value, number));
+            [Value::text(parameter), number.unwrap_or_else(|_| Value::text(value))]
+        }
+        None => [Value::text(UNCHANGED), Value::text("-")],
+    }
+}
+
+/// Takes out columns in which nothing was measured, or nothing but zeros.
+fn without_empty(header: &mut Vec<String>, rows: &mut [Vec<Value>]) {
+    let empty = |value: &Value| value.text == "n/a" || value.text.chars().all(|c| !('1'..='9').contains(&c));
+    for column in (0..header.len()).rev() {
+        let number = |row: &Vec<Value>| row[column].number.is_some() || row[column].text == "n/a";
+        if !rows.is_empty() && rows.iter().all(|row| number(row) && empty(&row[column])) {
+            header.remove(column);
+            rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
     }
 }
 
@@ -41,21 +54,25 @@ pub(super) fn points(input: &ReportInput, block: &Block, records: &Records) -> T
     let mut rows = Vec::new();
     for sweep in records.sweeps() {
         for style in input.styles.iter().filter(|style| is_measured(records, &style.algorithm, sweep)) {
-            let mut row = vec![point_name(sweep), Value::text(&style.label)];
+            let mut row = point(sweep).to_vec();
+            row.push(Value::text(&style.label));
             row.extend(columns.iter().map(|(_, digits, value)| {
                 estimate_value(over_seeds(records, &style.algorithm, sweep, value), *digits, false)
             }));
             rows.push(row);
         }
     }
-    let header = ["point", "algorithm"].into_iter().chain(columns.iter().map(|(head, _, _)| *head));
+    let header =
+        ["parameter", "value", "algorithm"].into_iter().chain(columns.iter().map(|(head, _, _)| *head));
+    let mut header: Vec<String> = header.map(str::to_string).collect();
+    without_empty(&mut header, &mut rows);
     Table {
         name: format!("{}-results", block.experiment),
         caption: format!(
-            "Every point of the sweep: {}.",
+            "Every point of the sweep: {}. A column of nothing but zeros, or of nothing measured, is left out.",
             records.sweeps().first().map_or(String::new(), |sweep| over(records, sweep))
         ),
-        header: header.map(str::to_string).collect(),
+        header,
         rows,
     }
 }
@@ -74,13 +91,15 @@ pub(super) fn point_differences<'a>(
                 style.algorithm != *yardstick && is_measured(records, &style.algorithm, sweep)
             });
             for style in others {
-                let mut row = vec![point_name(sweep), Value::text(&style.label)];
+                let mut row = point(sweep).to_vec();
+                row.push(Value::text(&style.label));
                 row.extend(difference_values(records, sweep, (&style.algorithm, yardstick)));
                 rows.push(row);
             }
         }
         if !rows.is_empty() {
-            let header = ["point", "algorithm"].into_iter().chain(DIFFERENCES.map(|(head, _, _)| head));
+            let header =
+                ["parameter", "value", "algorithm"].into_iter().chain(DIFFERENCES.map(|(head, _, _)| head));
             let table = Table {
                 name: format!("{}-against-{yardstick}", block.experiment),
                 caption: format!("Difference to {} {DIFFERENCE_NOTE}", label(input, yardstick)),

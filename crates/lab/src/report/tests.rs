@@ -94,7 +94,7 @@ fn the_paper_stands_beside_ours_or_beside_nothing() {
     );
     let headline = "| Scale's latency is 1.11 to 1.15 times Midaco's";
     assert_eq!(table_row(&without, headline)[4..7], ["not measured", "0", "cannot be judged: not measured"]);
-    assert_eq!(table_row(&without, "| Scale | mean latency")[4], "reproduced: -4 %");
+    assert_eq!(table_row(&without, "| Scale | mean latency")[4], "reproduced: -3.6 %");
     assert!(without.contains("m-DQN does not fit itself"));
     for claim in CLAIMS {
         assert!(without.contains(claim.source));
@@ -109,7 +109,7 @@ fn the_paper_stands_beside_ours_or_beside_nothing() {
         "{row:?}"
     );
     assert_eq!(table_row(&with, "| Midaco, 50k to 200k | P50")[3], r"midaco-200k: 90.00 \[90.00, 90.00\]");
-    assert!(with.contains("Of the 14 ratios that the paper states between its algorithms, "));
+    assert!(with.contains("Of the 16 ratios that the paper states between its algorithms, "));
 }
 
 #[test]
@@ -136,13 +136,17 @@ fn nothing_measured_is_said() {
 fn provenance_and_files() {
     let records = Records::new(cells("greedy-latency", 2, 100.0).collect());
     let report = render(&input(false), &records).expect("a report");
-    for text in
-        ["Revision: abc", "Toolchain: rustc 1.95.0", "Scenario: 0123456789abcdef", "Cells: 2, together 0.5 s"]
-    {
+    for text in [
+        "Revision: abc",
+        "Toolchain: rustc 1.95.0",
+        "Scenario: 0123456789abcdef",
+        "Cells: 2; decisions timed for 0.5 s",
+        "Seeds: 1, 2",
+    ] {
         assert!(report.markdown.contains(text) && report.html.contains(text), "{text}");
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let paths = report.write(&folder.path().join("new")).expect("written");
+    let paths = report.write(&folder.path().join("new"), "report").expect("written");
     let pages: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).expect("there")).collect();
     assert_eq!(pages, [report.markdown, report.html]);
     assert!(!report.tables.is_empty());
@@ -166,7 +170,7 @@ fn figures_are_inside_the_page() {
     );
     // `SCALE_DRAW_TESTS=<folder>` keeps the page, to be looked at.
     if let Some(folder) = std::env::var_os("SCALE_DRAW_TESTS") {
-        report.write(Path::new(&folder)).expect("written");
+        report.write(Path::new(&folder), "report").expect("written");
     }
 }
 
@@ -245,17 +249,32 @@ fn a_sweep_is_answered_point_by_point() {
     let all = swept("greedy-latency", "load=1", 100.0)
         .chain(swept("greedy-latency", "load=2", 200.0))
         .chain(swept("nearest", "load=1", 90.0))
-        .chain(swept("nearest", "load=2", 230.0));
-    let (answer, page) = answered(Subject::Sweeps(vec![sweep("load")]), &Records::new(all.collect()));
+        .chain(swept("nearest", "load=2", 230.0))
+        .chain(swept("scale-ppo", "load=1", 100.0))
+        .chain(swept("scale-ppo", "load=2", 150.0))
+        .map(|mut cell| {
+            let late =
+                if cell.row.sweep == "load=2" && cell.row.algorithm != "scale-ppo" { 0.2 } else { 0.05 };
+            cell.row.slo_violation_rate = Some(late);
+            cell.timing.decision_us_mean = Some(if cell.row.sweep == "load=1" { 1.5 } else { 3.0 });
+            cell
+        });
+    let metrics = vec![Metric::Latency, Metric::Violations, Metric::DecisionTime];
+    let subject = Subject::Sweeps { sweeps: vec![sweep("load")], metrics };
+    let (answer, page) = answered(subject, &Records::new(all.collect()));
     for part in [
-        "From 1 to 2 (load), the mean latency of The greedy-latency <rule> goes from 102.0 [101.0, 103.0] to 202.0",
-        "the mean latency of The nearest <rule> is lower at 1 of 2 points, higher at 1 and not distinguishable at 0",
-        "the largest difference is +30.00 [+30.00, +30.00] ms, at 2.",
+        "From 1 to 2 (load), The greedy-latency <rule> goes: its mean latency from 102.0 [101.0, 103.0] to 202.0 [201.0, 203.0] ms, \
+         its SLO violations from 5.00 [5.00, 5.00] to 20.00 [20.00, 20.00] %, its decision time from 1.5 [1.5, 1.5] to 3.0",
+        "Seed by seed against its mean latency, that of The scale-ppo <rule> is lower at 1 and higher at 0 of 2 points, from \
+         -50.00 [-50.00, -50.00] ms at 2 to 0.00 [0.00, 0.00] ms at 1, with 1.5 [1.5, 1.5] and 3.0 [3.0, 3.0] µs a \
+         decision; that of The nearest <rule> is lower at 1 and higher at 1",
+        "At most 10 % of the requests are late with: The greedy-latency <rule> at 1; The scale-ppo <rule> from 1 to 2; The nearest \
+         <rule> at 1.",
     ] {
         assert!(answer.contains(part), "{part}: {answer}");
     }
-    assert_eq!(table_row(&page, r"| load=2 | The nearest \<rule\> | 232.0")[1], r"The nearest \<rule\>");
-    assert!(page.contains(r"| load=2 | The nearest \<rule\> | +30.00"), "{page}");
+    assert_eq!(table_row(&page, r"| load | 2 | The nearest \<rule\> | 232.0")[2], r"The nearest \<rule\>");
+    assert!(page.contains(r"| load | 2 | The nearest \<rule\> | +30.00"), "{page}");
 }
 
 #[test]
