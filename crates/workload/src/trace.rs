@@ -51,7 +51,7 @@ pub enum Format {
     /// Told from the names of the files and their first lines.
     #[default]
     Auto,
-    /// Our own: `requests.csv` and, if wanted, `functions.csv`; see [`own`](crate::own).
+    /// Our own: `requests.csv` and, if wanted, `functions.csv`; see [`own`].
     Scale,
     /// Azure Functions 2019 (Shahrad et al., USENIX ATC 2020; `Azure/AzurePublicDataset`, CC BY 4.0).
     ///
