@@ -8,7 +8,7 @@
 //! choice therefore minimises the increment of J over all placements of this request, for any penalty of at least
 //! zero. Deferring is not weighed against it: a request is deferred only if no node fits, also where its wait would
 //! cost less than the placement (a penalty for deferring above the dearest placement rules that case out). Under
-//! [`Slo::Hard`] it does the same, and a late request is then a violation of (8), reported by the judge.
+//! [`Slo::Hard`] it does the same; as (5) and (8) forbid deferring and being late, it then has found nothing.
 //!
 //! [`Slo::Elastic`]: scale_model::Slo::Elastic
 //! [`Slo::Hard`]: scale_model::Slo::Hard

@@ -17,11 +17,13 @@
 //! Under [`Slo::Hard`] an option that is late is none, and neither is deferral. A request without an option before
 //! anything is placed proves the batch infeasible; one that loses its last option on the way proves nothing
 //! ([`SolveError::NothingFound`]). The budget is not looked at: the rule ends by itself.
+//!
+//! [`Slo::Elastic`]: scale_model::Slo::Elastic
+//! [`Slo::Hard`]: scale_model::Slo::Hard
 
 use crate::scan::Scan;
 use scale_model::{
-    BatchProblem, Budget, ClusterState, Container, Decision, Milliseconds, NodeId, Placement, Request,
-    RequestId, Slo, Solution, SolveError, Solver,
+    BatchProblem, Budget, ClusterState, Container, Decision, NodeId, Placement, Solution, SolveError, Solver,
 };
 
 /// Always the request that loses most if it does not get its best option now.
@@ -34,7 +36,7 @@ impl Solver for GreedyRegret {
         let mut open: Vec<Open> =
             (0..problem.requests.len()).map(|k| Open::new(problem, &state, k)).collect();
         if open.iter().any(|request| request.options.is_empty()) {
-            return Err(SolveError::Infeasible { hopeless: hopeless(problem) });
+            return Err(SolveError::Infeasible { hopeless: problem.hopeless() });
         }
         let mut decisions = vec![Decision::Defer; problem.requests.len()];
         open.retain(Open::runs);
@@ -81,18 +83,18 @@ struct Choice {
 impl Open {
     fn new(problem: &BatchProblem<'_>, state: &ClusterState, index: usize) -> Open {
         let scan = Scan::of(problem, state, index);
+        let (objective, slo) = (problem.objective, scan.request.slo);
+        let cost = |node, container| objective.cost_of(scan.latency(node, container).total(), slo);
         let mut open = Open { index, options: Vec::with_capacity(KEPT), more: false };
         for node in scan.fitting() {
             if scan.warm(node) {
                 let container = Container::Reuse;
-                let total = scan.latency(node, container).total();
-                open.offer(cost(problem, scan.request, total), Decision::Run { node, container });
+                open.offer(cost(node, container), Decision::Run { node, container });
             }
             let container = Container::New;
-            let total = scan.latency(node, container).total();
-            open.offer(cost(problem, scan.request, total), Decision::Run { node, container });
+            open.offer(cost(node, container), Decision::Run { node, container });
         }
-        open.offer(cost_of_deferral(problem, scan.request, scan.wait), Decision::Defer);
+        open.offer(objective.cost_of_deferral(scan.wait, slo), Decision::Defer);
         open
     }
 
@@ -152,35 +154,4 @@ fn most_to_lose(open: &[Open]) -> Option<usize> {
         }
     }
     most.map(|(_, place)| place)
-}
-
-/// What a placement with latency T_k adds to J.
-fn cost(problem: &BatchProblem<'_>, request: &Request, latency: Milliseconds) -> f64 {
-    match problem.objective.slo {
-        _ if latency <= request.slo => latency.0,
-        Slo::Hard => f64::INFINITY,
-        Slo::Elastic { penalty_ms } => latency.0 + penalty_ms.0,
-    }
-}
-
-/// What deferral adds to J: a request may be late already while it waits.
-fn cost_of_deferral(problem: &BatchProblem<'_>, request: &Request, wait: Milliseconds) -> f64 {
-    match problem.objective.slo {
-        Slo::Hard => f64::INFINITY,
-        Slo::Elastic { .. } => cost(problem, request, wait) + problem.objective.defer_penalty.0,
-    }
-}
-
-/// The requests that no node could serve in time even if it were empty of all others, its idle containers kept.
-fn hopeless(problem: &BatchProblem<'_>) -> Vec<RequestId> {
-    let in_time = |index: usize| {
-        let scan = Scan::of(problem, problem.state, index);
-        problem.platform.node_ids().any(|node| {
-            let have = problem.platform.node(node);
-            let fits_alone = scan.function.cores <= have.cores && scan.function.memory <= have.memory;
-            fits_alone && scan.latency(node, scan.container(node)).total() <= scan.request.slo
-        })
-    };
-    let indices = 0..problem.requests.len();
-    indices.filter(|&index| !in_time(index)).map(|index| problem.requests[index].id).collect()
 }

@@ -26,6 +26,7 @@ pub struct K8sDefault {
 
 impl K8sDefault {
     /// Draws from the stream of `seed`.
+    #[must_use]
     pub fn new(seed: Seed) -> K8sDefault {
         K8sDefault { draw: Draw::new(seed) }
     }

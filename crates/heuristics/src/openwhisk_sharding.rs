@@ -22,6 +22,7 @@ pub struct OpenWhiskSharding {
 
 impl OpenWhiskSharding {
     /// Learns the number of nodes from the first batch.
+    #[must_use]
     pub fn new() -> OpenWhiskSharding {
         OpenWhiskSharding::default()
     }

@@ -19,6 +19,7 @@ pub struct PowerOfTwo {
 
 impl PowerOfTwo {
     /// Draws from the stream of `seed`.
+    #[must_use]
     pub fn new(seed: Seed) -> PowerOfTwo {
         PowerOfTwo { draw: Draw::new(seed) }
     }

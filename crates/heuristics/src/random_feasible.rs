@@ -12,6 +12,7 @@ pub struct RandomFeasible {
 
 impl RandomFeasible {
     /// Draws from the stream of `seed`.
+    #[must_use]
     pub fn new(seed: Seed) -> RandomFeasible {
         RandomFeasible { draw: Draw::new(seed) }
     }

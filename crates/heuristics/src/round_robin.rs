@@ -12,6 +12,7 @@ pub struct RoundRobin {
 
 impl RoundRobin {
     /// Starts with node 0.
+    #[must_use]
     pub fn new() -> RoundRobin {
         RoundRobin::default()
     }

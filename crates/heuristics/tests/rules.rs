@@ -9,8 +9,9 @@ use scale_heuristics::{
     RoundRobin, WarmFirstFit,
 };
 use scale_model::{
-    BatchProblem, ClusterState, Container, Decision, Instance, Links, Megabytes, MegabytesPerSecond, NodeId,
-    Placement, Scheduler, Seed, decide_batch, latency,
+    BatchProblem, Budget, ClusterState, Container, Decision, Instance, Links, Megabytes, MegabytesPerSecond,
+    Milliseconds, NodeId, Objective, OneByOne, Placement, Scheduler, Seed, SolveError, Solver, decide_batch,
+    latency,
 };
 
 fn rules(seed: Seed) -> [(&'static str, Box<dyn Scheduler>); 10] {
@@ -186,6 +187,22 @@ fn greedy_weighs_a_cold_start_against_the_way() {
     near.requests[0].input = Megabytes(5.0);
     let new = Decision::Run { node: NodeId(0), container: Container::New };
     assert_eq!(GreedyLatency.decide(&near.problem(), &near.state, 0), new);
+}
+
+/// The outcome of greedy-latency on its own: allowed, or nothing found; that it defers or is late is no defect of its.
+#[test]
+fn under_a_hard_slo_greedy_latency_finds_nothing_where_it_defers_or_is_late() {
+    // 75 ms of CPU on the whole core and 180 ms of cold start.
+    let solve = |requests: u32, slo: f64| {
+        let patient = |id| scale_model::Request { slo: Milliseconds(slo), ..request(id, 0) };
+        let batch =
+            instance(platform(&[(1000, 1000)], &[(1000, 100, 10.0)]), (0..requests).map(patient).collect());
+        let hard = Instance { objective: Objective::HARD, ..batch };
+        OneByOne(GreedyLatency).solve(&hard.problem(), &Budget::default()).map(|found| found.objective)
+    };
+    assert_eq!(solve(1, 255.0), Ok(255.0));
+    assert_eq!(solve(1, 254.0), Err(SolveError::NothingFound));
+    assert_eq!(solve(2, 255.0), Err(SolveError::NothingFound));
 }
 
 #[test]

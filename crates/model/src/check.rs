@@ -80,6 +80,7 @@ pub enum Violation {
 /// Every way in which a placement breaks (5)-(8) or the rule on idle containers. Empty: it is allowed.
 ///
 /// If the number of decisions is wrong or a node does not exist, only that is reported.
+#[must_use]
 pub fn violations(problem: &BatchProblem<'_>, placement: &Placement) -> Vec<Violation> {
     let (decisions, requests) = (placement.decisions.len(), problem.requests.len());
     if decisions != requests {

@@ -58,6 +58,7 @@ pub struct Evaluation {
 /// assert_eq!((evaluation.late, evaluation.deferred), (1, 1));
 /// assert_eq!(evaluation.objective, 550.0 + 1000.0 + 2000.0);
 /// ```
+#[must_use]
 pub fn evaluate(problem: &BatchProblem<'_>, placement: &Placement) -> Evaluation {
     assert_eq!(placement.decisions.len(), problem.requests.len(), "one decision for each request");
     let now = problem.now();

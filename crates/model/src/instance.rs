@@ -1,9 +1,9 @@
 //! A batch as a file: everything that a [`BatchProblem`] borrows, owned, in JSON.
 
 use crate::platform::Platform;
-use crate::problem::{BatchProblem, Objective, Slo};
+use crate::problem::{BatchProblem, Objective};
 use crate::state::{ClusterState, StateFile};
-use crate::validate::{Invalid, not_negative, require};
+use crate::validate::{Invalid, require};
 use crate::workload::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,6 +53,7 @@ const FORMAT: &str = "scale-instance-1";
 
 impl Instance {
     /// A copy of a batch.
+    #[must_use]
     pub fn of(problem: &BatchProblem<'_>) -> Instance {
         Instance {
             platform: problem.platform.clone(),
@@ -63,12 +64,14 @@ impl Instance {
     }
 
     /// The batch.
+    #[must_use]
     pub fn problem(&self) -> BatchProblem<'_> {
         let Instance { platform, state, requests, objective } = self;
         BatchProblem { platform, state, requests, objective: *objective }
     }
 
     /// The instance as JSON, numbers in full precision.
+    #[must_use]
     pub fn to_json(&self) -> String {
         let file = InstanceFile {
             format: FORMAT.into(),
@@ -106,17 +109,7 @@ impl Instance {
                 "at most state.time_ms, the instant of the decision",
             )?;
         }
-        let defer = file.objective.defer_penalty.0;
-        require(
-            not_negative(defer),
-            || "objective.defer_penalty_ms".into(),
-            defer,
-            "a number of at least 0",
-        )?;
-        if let Slo::Elastic { penalty_ms } = file.objective.slo {
-            let field = || "objective.slo.penalty_ms".into();
-            require(not_negative(penalty_ms.0), field, penalty_ms.0, "a number of at least 0")?;
-        }
+        file.objective.validate()?;
         let state = file.state.build(&file.platform)?;
         Ok(Instance { platform: file.platform, state, requests: file.requests, objective: file.objective })
     }

@@ -37,6 +37,7 @@ impl Latency {
     /// assert_eq!(latency.service(), Milliseconds(420.0));
     /// ```
     #[inline]
+    #[must_use]
     pub fn total(&self) -> Milliseconds {
         // Destructured, so that a new part cannot be forgotten.
         let Latency { cold: _, comp: _, comm: _, wait } = *self;
@@ -45,6 +46,7 @@ impl Latency {
 
     /// How long the container is busy with the request: all parts but the waiting.
     #[inline]
+    #[must_use]
     pub fn service(&self) -> Milliseconds {
         let Latency { cold, comp, comm, wait: _ } = *self;
         cold + comp + comm
@@ -65,6 +67,7 @@ impl Latency {
 /// assert_eq!(latency::cold(&function, &node, Container::Reuse), Milliseconds(0.0));
 /// ```
 #[inline]
+#[must_use]
 pub fn cold(function: &Function, node: &Node, container: Container) -> Milliseconds {
     match container {
         Container::Reuse => Milliseconds(0.0),
@@ -84,6 +87,7 @@ pub fn cold(function: &Function, node: &Node, container: Container) -> Milliseco
 /// assert_eq!(latency::comp(&request, &function), Milliseconds(150.0));
 /// ```
 #[inline]
+#[must_use]
 pub fn comp(request: &Request, function: &Function) -> Milliseconds {
     request.cpu_time / function.cores
 }
@@ -99,12 +103,14 @@ pub fn comp(request: &Request, function: &Function) -> Milliseconds {
 /// assert_eq!(latency::comm(&request, MegabytesPerSecond(f64::INFINITY)), Milliseconds(0.0));
 /// ```
 #[inline]
+#[must_use]
 pub fn comm(request: &Request, rate: MegabytesPerSecond) -> Milliseconds {
     request.input / rate
 }
 
 /// All parts of Eqs. (1)-(3) for a request that is placed on a node now, and the time that it has waited.
 #[inline]
+#[must_use]
 pub fn predict(
     platform: &Platform,
     request: &Request,

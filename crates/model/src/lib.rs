@@ -34,7 +34,7 @@ pub mod workload;
 pub use check::{Violation, violations};
 pub use evaluate::{Evaluation, evaluate};
 pub use ids::{FunctionId, NodeId, RequestId};
-pub use instance::Instance;
+pub use instance::{Instance, InstanceError};
 pub use latency::Latency;
 pub use placement::{Container, Decision, Placement};
 pub use platform::{Function, Links, Node, Platform, Position, Topology};

@@ -2,6 +2,7 @@
 
 use crate::ids::NodeId;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Where a request runs, or that it waits. The paper's action a(t) = [a1, a2]: node, then new container or reuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,4 +35,34 @@ pub enum Container {
 pub struct Placement {
     /// The decisions.
     pub decisions: Vec<Decision>,
+}
+
+/// ```
+/// use scale_model::{Container, Decision, NodeId};
+/// let run = |container| Decision::Run { node: NodeId(3), container };
+/// assert_eq!(run(Container::New).to_string(), "new on node 3");
+/// assert_eq!(run(Container::Reuse).to_string(), "reuse on node 3");
+/// assert_eq!(Decision::Defer.to_string(), "defer");
+/// ```
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Decision::Run { node, container } => write!(f, "{container} on {node}"),
+            Decision::Defer => f.write_str("defer"),
+        }
+    }
+}
+
+/// ```
+/// use scale_model::Container;
+/// assert_eq!([Container::Reuse, Container::New].map(|container| container.to_string()), ["reuse", "new"]);
+/// assert_eq!(format!("{:<6}|", Container::New), "new   |");
+/// ```
+impl fmt::Display for Container {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Container::Reuse => "reuse",
+            Container::New => "new",
+        })
+    }
 }

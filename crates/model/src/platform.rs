@@ -128,9 +128,10 @@ impl Platform {
     }
 
     /// Whether some node, if it were empty, could hold one container of the function.
+    #[must_use]
     pub fn can_ever_run(&self, id: FunctionId) -> bool {
         let function = self.function(id);
-        self.topology.nodes.iter().any(|node| function.cores <= node.cores && function.memory <= node.memory)
+        self.topology.nodes.iter().any(|node| node.holds(function))
     }
 
     /// Checks every field.
@@ -230,13 +231,24 @@ impl Topology {
     }
 
     /// F: all cores of the cluster together.
+    #[must_use]
     pub fn total_cores(&self) -> f64 {
         self.nodes.iter().map(|node| node.cores.as_f64()).sum()
     }
 
     /// All memory of the cluster together, in MB.
+    #[must_use]
     pub fn total_memory_mb(&self) -> f64 {
         self.nodes.iter().map(|node| node.memory.as_f64()).sum()
+    }
+}
+
+impl Node {
+    /// Whether the node, if it were empty, could hold one container of the function.
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, function: &Function) -> bool {
+        function.cores <= self.cores && function.memory <= self.memory
     }
 }
 

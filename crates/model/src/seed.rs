@@ -17,6 +17,7 @@ impl Seed {
     /// assert_ne!(seed.derive("workload", 3), seed.derive("workload", 4));
     /// assert_ne!(seed.derive("workload", 3), seed.derive("topology", 3));
     /// ```
+    #[must_use]
     pub fn derive(self, label: &str, index: u64) -> Seed {
         // FNV-1a over the label, then SplitMix64's finaliser, twice: both are public, short and well tested.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;

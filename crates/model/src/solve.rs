@@ -8,6 +8,7 @@ use crate::placement::{Container, Decision, Placement};
 use crate::problem::BatchProblem;
 use crate::state::ClusterState;
 use crate::workload::Request;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -49,11 +50,13 @@ pub struct Outcome {
 
 impl Outcome {
     /// Whether the request was placed and ends later than its SLO allows.
+    #[must_use]
     pub fn late(&self) -> bool {
         self.decision != Decision::Defer && self.latency.total() > self.request.slo
     }
 
     /// Whether the request was placed in a new container.
+    #[must_use]
     pub fn cold(&self) -> bool {
         matches!(self.decision, Decision::Run { container: Container::New, .. })
     }
@@ -91,6 +94,7 @@ pub struct Budget {
 
 impl Budget {
     /// Whether someone asked to stop.
+    #[must_use]
     pub fn cancelled(&self) -> bool {
         self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
@@ -98,6 +102,7 @@ impl Budget {
 
 /// An answer of an optimiser.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Solution {
     /// The placement; [`violations`] of it is empty.
     pub placement: Placement,
@@ -139,19 +144,55 @@ pub enum Stop {
     Cancelled,
 }
 
+/// ```
+/// use scale_model::Proof;
+/// let words = [Proof::Optimal, Proof::Bounded, Proof::Feasible].map(|proof| proof.to_string());
+/// assert_eq!(words, ["optimal", "bounded", "feasible"]);
+/// ```
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Proof::Optimal => "optimal",
+            Proof::Bounded => "bounded",
+            Proof::Feasible => "feasible",
+        })
+    }
+}
+
+/// ```
+/// use scale_model::Stop;
+/// let words = |stops: [Stop; 3]| stops.map(|stop| stop.to_string());
+/// assert_eq!(words([Stop::Finished, Stop::Gap, Stop::Evaluations]), ["finished", "gap", "evaluations"]);
+/// assert_eq!(words([Stop::Nodes, Stop::Time, Stop::Cancelled]), ["nodes", "time", "cancelled"]);
+/// ```
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Stop::Finished => "finished",
+            Stop::Gap => "gap",
+            Stop::Evaluations => "evaluations",
+            Stop::Nodes => "nodes",
+            Stop::Time => "time",
+            Stop::Cancelled => "cancelled",
+        })
+    }
+}
+
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SolveError {
     /// Under [`Slo::Hard`](crate::Slo::Hard): no placement keeps (5)-(8).
     #[error("no placement keeps (5)-(8){}", hopeless_text(.hopeless))]
     Infeasible {
-        /// Requests that no node could serve in time even if it were empty of all others; may be none.
+        /// Requests that no node could serve in time even if it were empty of all others, see
+        /// [`BatchProblem::hopeless`]; may be none.
         hopeless: Vec<RequestId>,
     },
-    /// The budget, or the rule, ended before any placement was found; there may be one.
+    /// The budget, or the rule, ended before any placement was found; there may be one. So ends a rule that defers a
+    /// request, or lets it be late, where [`Slo::Hard`](crate::Slo::Hard) forbids that.
     #[error("no placement was found; there may be one")]
     NothingFound,
-    /// The algorithm broke a rule: a defect of its own.
+    /// The algorithm broke a rule that binds under any objective: a defect of its own.
     #[error("the placement is not allowed: {0}")]
     NotAllowed(Violation),
     /// The back end failed.
@@ -212,10 +253,17 @@ impl Solution {
     /// A placement of which nothing is proved but that it is allowed, judged here.
     ///
     /// # Errors
-    /// [`SolveError::NotAllowed`] with the first violation.
+    /// [`SolveError::NotAllowed`] with the first violation that is one under any objective. [`SolveError::NothingFound`]
+    /// if only [`Slo::Hard`](crate::Slo::Hard) forbids the placement, as a request is deferred, (5), or late, (8).
     pub fn feasible(problem: &BatchProblem<'_>, placement: Placement) -> Result<Solution, SolveError> {
-        if let Some(violation) = violations(problem, &placement).into_iter().next() {
+        let (unserved, broken): (Vec<Violation>, Vec<Violation>) = violations(problem, &placement)
+            .into_iter()
+            .partition(|violation| matches!(violation, Violation::NotPlaced { .. } | Violation::Late { .. }));
+        if let Some(violation) = broken.into_iter().next() {
             return Err(SolveError::NotAllowed(violation));
+        }
+        if !unserved.is_empty() {
+            return Err(SolveError::NothingFound);
         }
         let objective = evaluate(problem, &placement).objective;
         Ok(Solution { placement, objective, bound: None, proof: Proof::Feasible, stop: Stop::Finished })

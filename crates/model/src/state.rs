@@ -27,6 +27,7 @@ pub struct ClusterState {
 
 impl ClusterState {
     /// No container anywhere, time zero.
+    #[must_use]
     pub fn empty(platform: &Platform) -> ClusterState {
         let nodes = platform.topology.nodes.len();
         let pairs = nodes * platform.functions.len();
@@ -93,6 +94,7 @@ impl ClusterState {
     /// Whether constraints (6) and (7) leave room for one more busy container of the function on the node. The same
     /// for a new container and a reused one: idle memory does not count.
     #[inline]
+    #[must_use]
     pub fn fits(&self, platform: &Platform, function: FunctionId, node: NodeId) -> bool {
         let (need, have) = (platform.function(function), platform.node(node));
         self.used_cores(node) + need.cores <= have.cores
@@ -101,6 +103,7 @@ impl ClusterState {
 
     /// Whether the container may be taken: room on the node, and an idle container for a reuse.
     #[inline]
+    #[must_use]
     pub fn allows(
         &self,
         platform: &Platform,

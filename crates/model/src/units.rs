@@ -151,6 +151,7 @@ impl Cores {
     /// assert_eq!(Cores::nearest(-1.0), None);
     /// assert_eq!(Cores::nearest(f64::NAN), None);
     /// ```
+    #[must_use]
     pub fn nearest(cores: f64) -> Option<Cores> {
         let milli = (cores * 1000.0).round();
         (cores >= 0.0 && milli <= f64::from(u32::MAX)).then_some(Cores { milli: milli as u32 })
@@ -158,18 +159,21 @@ impl Cores {
 
     /// As a number of cores.
     #[inline]
+    #[must_use]
     pub fn as_f64(self) -> f64 {
         f64::from(self.milli) / 1000.0
     }
 
     /// The sum, or the largest number there is: above every capacity, see `Platform::validate`.
     #[inline]
+    #[must_use]
     pub fn saturating_add(self, other: Cores) -> Cores {
         Cores { milli: self.milli.saturating_add(other.milli) }
     }
 
     /// The difference, or `None` if it would be negative.
     #[inline]
+    #[must_use]
     pub fn checked_sub(self, other: Cores) -> Option<Cores> {
         Some(Cores { milli: self.milli.checked_sub(other.milli)? })
     }
@@ -184,6 +188,7 @@ impl Memory {
     /// assert_eq!(Memory::at_least(128.5), Some(Memory { mb: 129 }));
     /// assert_eq!(Memory::at_least(f64::INFINITY), None);
     /// ```
+    #[must_use]
     pub fn at_least(mb: f64) -> Option<Memory> {
         let whole = mb.ceil();
         (mb >= 0.0 && whole <= f64::from(u32::MAX)).then_some(Memory { mb: whole as u32 })
@@ -191,18 +196,21 @@ impl Memory {
 
     /// As a number of megabytes.
     #[inline]
+    #[must_use]
     pub fn as_f64(self) -> f64 {
         f64::from(self.mb)
     }
 
     /// The sum, or the largest number there is: above every capacity, see `Platform::validate`.
     #[inline]
+    #[must_use]
     pub fn saturating_add(self, other: Memory) -> Memory {
         Memory { mb: self.mb.saturating_add(other.mb) }
     }
 
     /// The difference, or `None` if it would be negative.
     #[inline]
+    #[must_use]
     pub fn checked_sub(self, other: Memory) -> Option<Memory> {
         Some(Memory { mb: self.mb.checked_sub(other.mb)? })
     }
@@ -287,6 +295,39 @@ impl<'de> Deserialize<'de> for Memory {
 impl fmt::Display for Milliseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ms", self.0)
+    }
+}
+/// ```
+/// assert_eq!(scale_model::Megabytes(0.5).to_string(), "0.5 MB");
+/// ```
+impl fmt::Display for Megabytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} MB", self.0)
+    }
+}
+/// ```
+/// assert_eq!(scale_model::MegabytesPerSecond(25.0).to_string(), "25 MB/s");
+/// assert_eq!(scale_model::MegabytesPerSecond(f64::INFINITY).to_string(), "inf MB/s");
+/// ```
+impl fmt::Display for MegabytesPerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} MB/s", self.0)
+    }
+}
+/// ```
+/// assert_eq!(scale_model::Gigahertz(2.4).to_string(), "2.4 GHz");
+/// ```
+impl fmt::Display for Gigahertz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} GHz", self.0)
+    }
+}
+/// ```
+/// assert_eq!(scale_model::CoreMilliseconds(75.0).to_string(), "75 core-ms");
+/// ```
+impl fmt::Display for CoreMilliseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} core-ms", self.0)
     }
 }
 impl fmt::Display for Time {

@@ -103,6 +103,7 @@ impl Workload {
     /// let once = workload.windowed(Milliseconds(0.1));
     /// assert_eq!(once.clone().windowed(Milliseconds(0.1)), once);
     /// ```
+    #[must_use]
     pub fn windowed(mut self, window: Milliseconds) -> Workload {
         // Whole numbers in an `f64`, so that what is not a number stays so for `validate` to find. Below 2^53 (285
         // years) no quotient of two of them rounds to a whole number unless it is one, so `ceil` is right.

@@ -47,6 +47,7 @@ const EMPTY: Ends = Ends { first: NONE, last: NONE };
 
 impl IdlePool {
     /// An empty pool.
+    #[must_use]
     pub fn new(platform: &Platform) -> IdlePool {
         let nodes = platform.topology.nodes.len();
         let lists = vec![EMPTY; 1 + nodes + nodes * platform.functions.len()];

@@ -12,6 +12,7 @@ pub struct Replay {
 
 impl Replay {
     /// Follows one placement a batch.
+    #[must_use]
     pub fn new(placements: impl IntoIterator<Item = Placement>) -> Replay {
         Replay { placements: placements.into_iter().collect(), current: Placement { decisions: Vec::new() } }
     }

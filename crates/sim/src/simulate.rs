@@ -9,6 +9,7 @@ use scale_model::{
 };
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fmt;
 use thiserror::Error;
 
 /// Plays a workload from an empty cluster.
@@ -53,7 +54,7 @@ pub struct SimConfig {
 }
 
 impl SimConfig {
-    /// Checks the times; they may be infinite.
+    /// Checks the times, which may be infinite, and the penalties, which may not.
     fn validate(&self) -> Result<(), Invalid> {
         let check = |field: &str, value: f64| match value >= 0.0 {
             true => Ok(()),
@@ -66,7 +67,8 @@ impl SimConfig {
         };
         check("keep_alive_ms", self.keep_alive.0)?;
         check("patience_ms", self.patience.map_or(0.0, |patience| patience.0))?;
-        check("warmup_until_ms", self.warmup_until.0)
+        check("warmup_until_ms", self.warmup_until.0)?;
+        self.objective.validate()
     }
 }
 
@@ -111,6 +113,21 @@ pub enum Rejection {
     Patience,
     /// It was deferred although nothing was left that could change the state.
     Starved,
+}
+
+/// ```
+/// use scale_sim::Rejection;
+/// let words = [Rejection::TooLarge, Rejection::Patience, Rejection::Starved].map(|why| why.to_string());
+/// assert_eq!(words, ["too large for every node", "out of patience", "starved"]);
+/// ```
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Rejection::TooLarge => "too large for every node",
+            Rejection::Patience => "out of patience",
+            Rejection::Starved => "starved",
+        })
+    }
 }
 
 /// Why a run ends early.
@@ -277,6 +294,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Moves to the next instant at which something can be decided. `false`: the run is over.
+    #[must_use]
     pub fn advance(&mut self, observer: &mut dyn Observer) -> bool {
         loop {
             let arrival = self.arrivals.get(self.arrived).map(|request| request.arrival);
@@ -483,6 +501,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Counts and sums.
+    #[must_use]
     pub fn into_summary(self) -> Summary {
         self.summary
     }
@@ -679,6 +698,7 @@ impl<'a> Simulation<'a> {
 }
 
 /// The placement that a batch got.
+#[must_use]
 pub fn placement_of(outcomes: &[Outcome]) -> Placement {
     Placement { decisions: outcomes.iter().map(|outcome| outcome.decision).collect() }
 }

@@ -1,24 +1,15 @@
-//! Reader of the Azure Functions trace of 2019 (Shahrad et al., USENIX ATC 2020; `Azure/AzurePublicDataset`, CC BY 4.0).
-//!
-//! The path is the folder of the three tables of each day, or one table of invocations:
-//! - `invocations_per_function_md.anon.dNN.csv`: `HashOwner,HashApp,HashFunction,Trigger,1,...,1440`,
-//! - `function_durations_percentiles.anon.dNN.csv`: `...,Average,Count,Minimum,Maximum,percentile_Average_0,...`, in ms,
-//! - `app_memory_percentiles.anon.dNN.csv`: `HashOwner,HashApp,SampleCount,AverageAllocatedMb,...`, in MB **per app**.
-//!
-//! Day NN is number NN - 1. Names without a day (`invocations.csv`) are day 0, and so is a table with a column `day`
-//! whose rows say it themselves. A function is owner, app and function, never its trigger: that changes between days.
-//! The memory of an app is divided over those of its functions that the trace has; a memory table that names functions
-//! is not divided. Durations do not hold the cold start.
+//! Reader of the Azure Functions trace of 2019. What it reads, and what becomes of it, stands at
+//! [`Format::Azure2019`](crate::Format::Azure2019).
 
 use crate::counts::{MINUTES, NO_DATA};
 use crate::error::{WorkloadError, ranges};
 use crate::input::Table;
 use crate::trace::{
-    Fault, Gap, MAX_DAYS, Mean, Note, Origin, Quantity, Reading, Row, Visit, files_below, is_table, number,
-    stem,
+    Fault, Gap, MAX_DAYS, Mean, Note, Origin, Quantity, Reading, Row, Tally, Visit, files_below, is_table,
+    number, stem,
 };
 use crate::wide::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn read(
@@ -155,6 +146,82 @@ impl Names {
     }
 }
 
+/// A table of invocations.
+struct Invocations {
+    table: Table,
+    names: Names,
+    /// The column of the day, if the rows say it.
+    day: Option<usize>,
+    /// The columns of the minutes, and the counts of the row at hand.
+    minutes: Vec<usize>,
+    counts: Vec<u32>,
+}
+
+impl Invocations {
+    /// `None`: the table lacks minutes, and is left out.
+    fn open(file: &Path, reading: &mut Reading<'_>) -> Result<Option<Invocations>, WorkloadError> {
+        let table = Table::open(file, "HashOwner,HashApp,HashFunction,Trigger,1,...,1440")?;
+        let names = Names::of(&table, true)?;
+        let day = table.optional("day");
+        let minutes: Vec<usize> = (1..=MINUTES).map_while(|minute| table.optional_at(minute)).collect();
+        if minutes.len() < MINUTES {
+            let error = table.missing_minute(minutes.len() + 1);
+            if !reading.tally.repairs(Fault::ShortDay, error)? {
+                return Ok(None);
+            }
+            if reading.rules.gap == Gap::Error {
+                return Err(table.missing_minute(minutes.len() + 1));
+            }
+        }
+        if minutes.is_empty() {
+            return Err(table.missing_minute(1));
+        }
+        let counts = vec![0; minutes.len()];
+        Ok(Some(Invocations { table, names, day, minutes, counts }))
+    }
+
+    /// Whether the rows say their day.
+    fn says_day(&self) -> bool {
+        self.day.is_some()
+    }
+
+    /// The day of a row: that of the file, unless the row says it. `None`: the row is left out.
+    fn day(&self, of_file: u32, tally: &mut Tally) -> Result<Option<u32>, WorkloadError> {
+        let Some(column) = self.day else { return Ok(Some(of_file)) };
+        let sound = |day: &f64| day.fract() == 0.0 && (0.0..f64::from(MAX_DAYS)).contains(day);
+        let day = number(self.table.fields.get(column)).filter(sound);
+        if day.is_none() {
+            let expected = format!("the number of a day, below {MAX_DAYS}");
+            tally.bad(Fault::BadTime, self.table.wrong(column, expected))?;
+        }
+        Ok(day.map(|day| day as u32))
+    }
+
+    /// The counts of a row, minute by minute.
+    fn counts(&mut self, tally: &mut Tally) -> Result<&[u32], WorkloadError> {
+        let Invocations { table, minutes, counts, .. } = self;
+        // The minutes stand in a row at the end, so the rest of the line is theirs.
+        let rest: usize = (0..minutes[0]).map(|index| table.fields.get(index).len() + 1).sum();
+        let plain = minutes.last() == Some(&(table.header.len() - 1)) && table.right_length();
+        if plain && table.lines.line().get(rest..).is_some_and(|rest| u32::fast(rest, counts)) {
+            return Ok(counts);
+        }
+        for (cell, &column) in counts.iter_mut().zip(minutes.iter()) {
+            *cell = match table.fields.get(column) {
+                [] => NO_DATA,
+                field => match u32::parse(field) {
+                    Ok(count) => count,
+                    Err((fault, expected, repaired)) => {
+                        let error = table.wrong(column, expected);
+                        if tally.repairs(fault, error)? { repaired } else { NO_DATA }
+                    }
+                },
+            };
+        }
+        Ok(counts)
+    }
+}
+
 impl State {
     fn durations(&mut self, file: &Path, reading: &mut Reading<'_>) -> Result<(), WorkloadError> {
         let mut table = Table::open(file, "HashOwner,HashApp,HashFunction,Average,Count,...")?;
@@ -263,114 +330,60 @@ impl State {
         reading: &mut Reading<'_>,
         visit: &mut Visit<'_>,
     ) -> Result<(), WorkloadError> {
-        let mut table = Table::open(file, "HashOwner,HashApp,HashFunction,Trigger,1,...,1440")?;
-        let names = Names::of(&table, true)?;
-        let day_column = table.optional("day");
-        let minutes: Vec<usize> = (1..=MINUTES).map_while(|minute| table.optional_at(minute)).collect();
-        if minutes.len() < MINUTES {
-            let error = table.missing_minute(minutes.len() + 1);
-            if !reading.tally.repairs(Fault::ShortDay, error)? {
-                return Ok(());
-            }
-            if reading.rules.gap == Gap::Error {
-                return Err(table.missing_minute(minutes.len() + 1));
-            }
-        }
-        if minutes.is_empty() {
-            return Err(table.missing_minute(1));
-        }
+        let Some(mut invocations) = Invocations::open(file, reading)? else { return Ok(()) };
         reading.files += 1;
-        let mut counts = vec![0; minutes.len()];
-        let mut seen: BTreeMap<(usize, u32), ()> = BTreeMap::new();
-        while table.next()? {
+        let known = invocations.minutes.len();
+        let mut seen: BTreeSet<(usize, u32)> = BTreeSet::new();
+        while invocations.table.next()? {
+            let Invocations { table, names, .. } = &invocations;
             let tally = &mut reading.tally;
             if !table.right_length() && !tally.repairs(Fault::RowLength, table.wrong_length())? {
                 continue;
             }
-            let day = match day_column {
-                None => day,
-                Some(column) => {
-                    let found =
-                        number(table.fields.get(column)).filter(|day| day.fract() == 0.0 && *day >= 0.0);
-                    let Some(found) = found.filter(|day| *day < f64::from(MAX_DAYS)) else {
-                        let expected = format!("the number of a day, below {MAX_DAYS}");
-                        tally.bad(Fault::BadTime, table.wrong(column, expected))?;
-                        continue;
-                    };
-                    found as u32
-                }
-            };
-            if !reading.rules.wants(day) {
+            let Some(day) = invocations.day(day, tally)?.filter(|&day| reading.rules.wants(day)) else {
                 continue;
-            }
+            };
             let nameless = names.parts.last().filter(|&&column| table.fields.get(column).is_empty());
             if let Some(&column) = nameless {
                 tally.bad(Fault::BadValue, table.wrong(column, "the name of a function"))?;
                 continue;
             }
-            let name = names.read(&table);
-            let function = reading.function(&name);
-            let tally = &mut reading.tally;
+            let function = reading.function(&names.read(table));
             if self.last_day.len() < reading.functions.len() {
                 self.last_day.resize(reading.functions.len(), None);
                 self.last.resize(reading.functions.len(), 0);
             }
-            let again = if day_column.is_some() {
-                seen.insert((function, day), ()).is_some()
+            let again = if invocations.says_day() {
+                !seen.insert((function, day))
             } else {
                 self.last_day[function].replace(day) == Some(day)
             };
             if again {
                 let error = table.wrong(names.parts.last().copied().unwrap_or(0), "each function once a day");
-                if !tally.repairs(Fault::DuplicateFunction, error)? {
+                if !reading.tally.repairs(Fault::DuplicateFunction, error)? {
                     continue;
                 }
             }
             reading.rows += 1;
-            let start = f64::from(day) * 86_400.0;
-            // The day is known, minute by minute, whether or not there were requests.
-            let covered = Row {
+            let row = |minute: usize, minutes: usize, requests: Option<u64>| Row {
                 function,
-                start_s: start,
-                span_s: 60.0 * minutes.len() as f64,
-                requests: Some(0),
+                start_s: f64::from(day) * 86_400.0 + 60.0 * minute as f64,
+                span_s: 60.0 * minutes as f64,
+                requests,
                 duration_ms: None,
                 input_mb: None,
             };
-            reading.visit(covered, visit)?;
-            let field = |index: usize| table.fields.get(index);
-            // The minutes stand in a row at the end, so the rest of the line is theirs.
-            let rest: usize = (0..minutes[0]).map(|index| field(index).len() + 1).sum();
-            let plain = minutes.last() == Some(&(table.header.len() - 1)) && table.right_length();
-            let usual =
-                plain && table.lines.line().get(rest..).is_some_and(|rest| u32::fast(rest, &mut counts));
-            if !usual {
-                for (cell, &column) in counts.iter_mut().zip(&minutes) {
-                    *cell = match table.fields.get(column) {
-                        [] => NO_DATA,
-                        field => match u32::parse(field) {
-                            Ok(count) => count,
-                            Err((fault, expected, repaired)) => {
-                                let error = table.wrong(column, expected);
-                                if reading.tally.repairs(fault, error)? { repaired } else { NO_DATA }
-                            }
-                        },
-                    };
-                }
-            }
+            // The day is known, minute by minute, whether or not there were requests.
+            reading.visit(row(0, known, Some(0)), visit)?;
+            let counts = invocations.counts(&mut reading.tally)?;
             for (minute, &count) in counts.iter().enumerate().filter(|(_, count)| **count != 0) {
-                let start_s = start + 60.0 * minute as f64;
-                let requests = (count != NO_DATA).then_some(u64::from(count));
-                let row =
-                    Row { function, start_s, span_s: 60.0, requests, duration_ms: None, input_mb: None };
-                reading.visit(row, visit)?;
+                reading.visit(row(minute, 1, (count != NO_DATA).then_some(u64::from(count))), visit)?;
             }
             let last = counts.last().copied().unwrap_or(0);
             self.last[function] = last;
-            if minutes.len() < MINUTES {
-                let example = || table.missing_minute(minutes.len() + 1).to_string();
-                let (from, to) = (minutes.len(), MINUTES);
-                fill(function, last, (day, from, to), reading, visit, example)?;
+            if known < MINUTES {
+                let example = || invocations.table.missing_minute(known + 1).to_string();
+                fill(function, last, (day, known, MINUTES), reading, visit, example)?;
             }
         }
         Ok(())

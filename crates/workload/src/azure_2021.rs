@@ -1,9 +1,5 @@
-//! Reader of the Azure Functions trace of 2021 (Zhang et al., SOSP 2021; `Azure/AzurePublicDataset`, CC BY 4.0): one row
-//! a request, `app,func,end_timestamp,duration`, in seconds.
-//!
-//! A function is an app **and** a func: the same func hash under two apps is two functions. A request starts at its end
-//! less its duration. The trace has no memory: it comes from the profile. A duration of 0 is kept (8.65 % of the
-//! published rows). Durations do not hold the cold start.
+//! Reader of the Azure Functions trace of 2021. What it reads, and what becomes of it, stands at
+//! [`Format::Azure2021`](crate::Format::Azure2021).
 
 use crate::error::WorkloadError;
 use crate::input::Table;
@@ -20,7 +16,7 @@ pub(crate) fn read(
 ) -> Result<(), WorkloadError> {
     let files = if path.is_dir() { files_below(path)? } else { vec![path.to_path_buf()] };
     let mut means: Vec<Mean> = Vec::new();
-    let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
+    let (mut first, mut until) = (f64::INFINITY, f64::NEG_INFINITY);
     for file in files.iter().filter(|file| is_table(file) || *file == path) {
         let mut table = Table::open(file, "app,func,end_timestamp,duration")?;
         let columns = ["app", "func", "end_timestamp", "duration"].map(|name| table.column(name));
@@ -89,14 +85,14 @@ pub(crate) fn read(
             if let Some(duration_ms) = duration_ms {
                 means[function].add(duration_ms, 1.0);
             }
-            (first, last) = (first.min(start_s), last.max(start_s));
             let row = Row { function, start_s, span_s: 0.0, requests: Some(1), duration_ms, input_mb: None };
+            (first, until) = (first.min(start_s), until.max(row.until_s()));
             reading.visit(row, visit)?;
         }
     }
     for (function, mean) in reading.functions.iter_mut().zip(&means) {
         // Between the first and the last request of the trace every function is known.
-        (function.from_s, function.until_s) = (first, last);
+        (function.from_s, function.until_s) = (first, until);
         if let Some(mean) = mean.get() {
             function.set(Quantity::Duration, mean, Origin::Measured);
         }

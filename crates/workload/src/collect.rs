@@ -7,7 +7,8 @@ use crate::trace::{Fault, OnBad, Origin, Quantity, Row, Tally, Trace, TraceFunct
 use scale_model::{Cores, FunctionId, Invalid, Memory};
 use std::collections::BTreeMap;
 
-/// Adds the rows of a trace up to requests per minute. Memory: 5760 bytes a function and day with requests.
+/// Adds the rows of a trace up to requests per minute, in any order. A minute for which one row has no data and another
+/// has requests, has those requests. Memory: 5760 bytes a function and day with requests.
 #[derive(Default)]
 pub struct Collector {
     /// By day and function; a day is there once one of its functions is.
@@ -33,17 +34,15 @@ impl Collector {
             }
             let cells =
                 self.days.entry(day).or_default().entry(row.function).or_insert_with(|| vec![0; MINUTES]);
-            cells[at] = match requests {
-                None => NO_DATA,
+            let cell = &mut cells[at];
+            match requests {
+                None if *cell == 0 => *cell = NO_DATA,
+                None | Some(0) => {}
                 Some(more) => {
-                    let before = if cells[at] == NO_DATA { 0 } else { cells[at] };
-                    u32::try_from(more)
-                        .ok()
-                        .and_then(|more| before.checked_add(more))
-                        .unwrap_or(MAX_COUNT)
-                        .min(MAX_COUNT)
+                    let before = if *cell == NO_DATA { 0 } else { u64::from(*cell) };
+                    *cell = before.saturating_add(more).min(u64::from(MAX_COUNT)) as u32;
                 }
-            };
+            }
         }
         Ok(())
     }
@@ -122,6 +121,7 @@ pub fn minutes(row: &Row) -> Result<impl Iterator<Item = (u64, Option<u64>)> + u
 }
 
 /// The functions of a trace with the most requests, at most `most`, in the order of the trace.
+#[must_use]
 pub fn busiest(trace: &Trace, most: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..trace.functions.len()).collect();
     // Of equals the first.

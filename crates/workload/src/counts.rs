@@ -69,6 +69,7 @@ impl MinuteCounts {
 
 impl DayCounts {
     /// A day without data.
+    #[must_use]
     pub fn empty(functions: usize) -> DayCounts {
         DayCounts { functions, cells: vec![NO_DATA; MINUTES * functions] }
     }

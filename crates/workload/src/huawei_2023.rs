@@ -1,18 +1,5 @@
-//! Reader of the Huawei traces of 2023, private and public, per minute and per second, with all metrics (Joosen et al.,
-//! SoCC 2023; `sir-lab/data-release`, CC BY 4.0).
-//!
-//! The layout is `<metric>_minute/day_DDD.csv` or `<metric>_second/...`, header `day,time,0,1,...`. The path may be the
-//! data set's folder (requests per minute are taken before requests per second), one folder of requests, one day's file,
-//! or a bare series: one column of counts, a row a minute, from second 0. Metrics are read from the folders beside that
-//! of the requests; those that are missing leave their quantities to the profile.
-//!
-//! | metric | what becomes of it |
-//! |---|---|
-//! | requests | rows |
-//! | function_delay | duration of a row and, weighted by requests, of a function; the unit is a setting |
-//! | cpu_usage, cpu_limit | with function_delay p_k = delay x usage x limit, weighted by requests; f_k = mean limit |
-//! | memory_limit | c_k = mean limit; the unit is a setting |
-//! | platform_delay, memory_usage, instances | means by function |
+//! Reader of the Huawei traces of 2023, with all metrics. What it reads, and what becomes of it, stands at
+//! [`Format::Huawei2023`](crate::Format::Huawei2023).
 
 use crate::counts::NO_DATA;
 use crate::error::{WorkloadError, ranges};

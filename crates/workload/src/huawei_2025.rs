@@ -1,18 +1,5 @@
-//! Reader of the Huawei traces of 2025 (Joosen et al., EuroSys 2025; `sir-lab/data-release`, CC BY 4.0): request tables,
-//! cold-start tables, requests per minute and the table of functions, in one folder or one file; each is told by its
-//! header.
-//!
-//! A function is `funcName---userID---poolName`; the pool's name says the limits of a container, in millicores and MB:
-//! `pool22-300-128`.
-//!
-//! | table | what becomes of it |
-//! |---|---|
-//! | requests (`time_worker`, ...) | a row each, at `time_worker`; duration = `totalCost_worker`; p_k = `cpu_usage` (cores of the whole container) x duration; d_k = `requestBodySize` |
-//! | cold starts (`totalCost_cold_start`, ...) | alpha_k = allocation + scheduling; s_k = time to deploy code and dependencies x `registry_mb_s` |
-//! | requests per minute (`day,time,<functions>`) | rows |
-//! | functions (`funcID`, ...) | their names, f_k and c_k |
-//!
-//! Costs are in seconds. The cold start is never part of a duration.
+//! Reader of the Huawei traces of 2025. What it reads, and what becomes of it, stands at
+//! [`Format::Huawei2025`](crate::Format::Huawei2025).
 
 use crate::error::WorkloadError;
 use crate::huawei_2023::read_months;
@@ -31,12 +18,12 @@ pub(crate) fn read(
 ) -> Result<(), WorkloadError> {
     let files = if path.is_dir() { files_below(path)? } else { vec![path.to_path_buf()] };
     let mut means: Vec<Means> = Vec::new();
-    let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
+    let (mut first, mut until) = (f64::INFINITY, f64::NEG_INFINITY);
     for file in files.iter().filter(|file| is_table(file) || *file == path) {
         let table = Table::open(file, "of a table of 2025 (docs/traces.md)")?;
         if table.optional("time_worker").is_some() {
-            let (from, to) = requests(table, &mut means, reading, visit)?;
-            (first, last) = (first.min(from), last.max(to));
+            let [from, to] = requests(table, &mut means, reading, visit)?;
+            (first, until) = (first.min(from), until.max(to));
         } else if table.optional("totalCost_cold_start").is_some() {
             cold_starts(table, &mut means, reading)?;
         } else if table.optional("funcID").is_some() {
@@ -47,8 +34,8 @@ pub(crate) fn read(
     }
     means.resize(reading.functions.len(), Means::default());
     for (function, means) in reading.functions.iter_mut().zip(&means) {
-        if first <= last {
-            (function.from_s, function.until_s) = (function.from_s.min(first), function.until_s.max(last));
+        if first < until {
+            (function.from_s, function.until_s) = (function.from_s.min(first), function.until_s.max(until));
         }
         means.give(function, reading.rules.registry_mb_s);
         if let Some([cores, mb]) = limits(&function.name) {
@@ -142,19 +129,19 @@ fn optional(table: &Table, column: usize, reading: &mut Reading<'_>) -> Result<O
     Ok(value)
 }
 
-/// Reads a request table; the first and the last instant.
+/// Reads a request table; its first instant, and the one after its last.
 fn requests(
     mut table: Table,
     means: &mut Vec<Means>,
     reading: &mut Reading<'_>,
     visit: &mut Visit<'_>,
-) -> Result<(f64, f64), WorkloadError> {
+) -> Result<[f64; 2], WorkloadError> {
     let key = Key::of(&table)?;
     let (time, cost) = (table.column("time_worker")?, table.column("totalCost_worker")?);
     let (cpu, memory) = (table.column("cpu_usage")?, table.column("memory_usage")?);
     let size = table.column("requestBodySize")?;
     reading.files += 1;
-    let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
+    let (mut first, mut until) = (f64::INFINITY, f64::NEG_INFINITY);
     while table.next()? {
         let tally = &mut reading.tally;
         if !table.right_length() && !tally.repairs(Fault::RowLength, table.wrong_length())? {
@@ -212,11 +199,11 @@ fn requests(
         add(&mut mean.memory_mb, memory);
         add(&mut mean.input_mb, input_mb);
         reading.rows += 1;
-        (first, last) = (first.min(start_s), last.max(start_s));
-        reading
-            .visit(Row { function, start_s, span_s: 0.0, requests: Some(1), duration_ms, input_mb }, visit)?;
+        let row = Row { function, start_s, span_s: 0.0, requests: Some(1), duration_ms, input_mb };
+        (first, until) = (first.min(start_s), until.max(row.until_s()));
+        reading.visit(row, visit)?;
     }
-    Ok((first, last))
+    Ok([first, until])
 }
 
 fn cold_starts(

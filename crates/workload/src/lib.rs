@@ -1,12 +1,15 @@
-//! Builds a [`Workload`](scale_model::Workload): from a trace of requests per minute (Huawei), or from synthetic
-//! counts with the same statistics, or from both.
+//! Builds a [`Workload`](scale_model::Workload): from a trace (Azure 2019 and 2021, Huawei 2023 and 2025, or a table of
+//! your own), or from synthetic counts with the same statistics, or from both.
 //!
 //! # Reading order
 //! 1. [`counts`]: requests per minute and function, the form in which a trace and the generator meet.
-//! 2. [`huawei`]: the trace. [`catalogue`](mod@catalogue): functions and how their requests behave.
-//!    [`generator`]: synthetic counts, and how real ones replace them.
-//! 3. [`arrivals`]: from counts to requests, each with its instant, source, SLO, CPU time and input.
-//! 4. [`error`]: what can be wrong.
+//! 2. [`trace`]: every layout as rows, with a rule for every fault; [`own`] is our own layout, [`input`] opens files.
+//!    [`collect`]: from rows to counts. [`describe`]: what a trace is like. [`write_azure`]: a trace as Azure 2019.
+//! 3. [`catalogue`](mod@catalogue): functions and how their requests behave. [`generator`]: synthetic counts, and how real
+//!    ones replace them. [`calibrate`]: a generator that is fitted to a trace.
+//! 4. [`huawei`]: the counts of Huawei's traces of 2023 at once, without rows, as the experiments of the paper want them.
+//! 5. [`arrivals`]: from counts to requests, each with its instant, source, SLO, CPU time and input.
+//! 6. [`error`]: what can be wrong.
 //!
 //! Every number comes from a seed, in streams with labels of their own. Train and test take different days: a day's
 //! counts do not depend on which other days are made, and its arrivals only on its counts.
@@ -79,8 +82,8 @@
 //! ```
 
 pub mod arrivals;
-pub mod azure_2019;
-pub mod azure_2021;
+mod azure_2019;
+mod azure_2021;
 pub mod calibrate;
 pub mod catalogue;
 pub mod collect;
@@ -91,8 +94,8 @@ pub mod error;
 mod fixtures;
 pub mod generator;
 pub mod huawei;
-pub mod huawei_2023;
-pub mod huawei_2025;
+mod huawei_2023;
+mod huawei_2025;
 pub mod input;
 pub mod own;
 mod random;

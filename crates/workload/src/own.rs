@@ -3,16 +3,18 @@
 //!
 //! `requests.csv` needs two columns, `start_s` and `function`: a row each is a request. With `span_s` and `requests` a row
 //! is so many requests, evenly in `[start_s, start_s + span_s)`; an empty `requests` is *no data*. Rows may come in any
-//! order. `functions.csv` says what is known of each function and, column by column, where it comes from: `measured`,
+//! order. Of a row that lies on days that are not wanted too, the part on those that are is taken, with its share of the
+//! requests. `functions.csv` says what is known of each function and, column by column, where it comes from: `measured`,
 //! `derived` or `profile` (unknown: the calibrated profile fills it in). What no row of a function covers between its
-//! `from_s` and its `until_s` is 0 requests; without `functions.csv` that is the span of the whole trace.
+//! `from_s` and its `until_s` is 0 requests; without `functions.csv` that is the span of the whole trace, which ends after
+//! its last request.
 
 use crate::counts::MAX_COUNT;
 use crate::error::WorkloadError;
 use crate::input::Table;
 use crate::trace::{
-    Fault, MAX_DAYS, Mean, Note, Origin, Quantity, Reading, Row, Trace, Visit, is_table, number, stem,
-    within_days,
+    Fault, MAX_DAYS, Mean, Note, Origin, Quantity, Reading, Row, Tally, Trace, Visit, instant_after,
+    is_table, number, stem, within_days,
 };
 use crate::wide::whole;
 use std::collections::BTreeMap;
@@ -41,151 +43,45 @@ pub(crate) fn read(
         keys.read(file, reading)?;
     }
     let mut table = Table::open(&requests, "start_s,function,...")?;
-    let (start, function) = (table.column("start_s")?, table.column("function")?);
-    let [span, count, duration, input] =
-        ["span_s", "requests", "duration_ms", "input_mb"].map(|name| table.optional(name));
+    let columns = Columns::of(&table)?;
     reading.files += 1;
     let mut means: Vec<Mean> = Vec::new();
-    let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
+    let (mut first, mut until) = (f64::INFINITY, f64::NEG_INFINITY);
     while table.next()? {
         let tally = &mut reading.tally;
         if !table.right_length() && !tally.repairs(Fault::RowLength, table.wrong_length())? {
             continue;
         }
-        let time = number(table.fields.get(start)).filter(|time| within_days(*time));
-        let Some(mut start_s) = time else {
-            let expected = format!("a time in seconds, within {MAX_DAYS} days");
-            tally.bad(Fault::BadTime, table.wrong(start, expected))?;
-            continue;
-        };
-        if start_s < 0.0 {
-            if !tally.repairs(Fault::NegativeStart, table.wrong(start, "a time of at least 0"))? {
-                continue;
-            }
-            start_s = 0.0;
-        }
-        let field = |column: Option<usize>| column.map_or(&b""[..], |column| table.fields.get(column));
-        let span_s = match field(span) {
-            [] => 0.0,
-            text => match number(text).filter(|span| *span >= 0.0 && within_days(start_s + span)) {
-                Some(span) => span,
-                None => {
-                    let expected =
-                        format!("a span in seconds, of at least 0, that ends within {MAX_DAYS} days");
-                    let error = table.wrong(span.unwrap_or(0), expected);
-                    tally.bad(Fault::BadTime, error)?;
-                    continue;
-                }
-            },
-        };
-        let requests = match (count, field(count)) {
-            (None, _) => Some(1),
-            (Some(_), []) => None,
-            (Some(column), text) => {
-                match (whole(text).filter(|count| *count <= u64::from(MAX_COUNT)), number(text)) {
-                    (Some(requests), _) => Some(requests),
-                    (None, value) => {
-                        let fault = match value {
-                            Some(value) if value.fract() != 0.0 => Fault::Fraction,
-                            Some(value) if value < 0.0 => Fault::NegativeCount,
-                            _ => Fault::NotANumber,
-                        };
-                        let repair = tally.repairs(
-                            fault,
-                            table.wrong(
-                                column,
-                                format!("a whole number from 0 to {MAX_COUNT}, or nothing for no data"),
-                            ),
-                        )?;
-                        (repair && fault == Fault::NegativeCount).then_some(0)
-                    }
-                }
-            }
-        };
-        if !reading.rules.wants((start_s / 86_400.0) as u32) {
-            continue;
-        }
-        let duration_ms = match (duration, field(duration)) {
-            (None, _) | (_, []) => None,
-            (Some(column), text) => match number(text) {
-                Some(ms) if ms >= 0.0 => Some(ms),
-                other => {
-                    let fault = if other.is_some() { Fault::EndBeforeStart } else { Fault::BadDuration };
-                    let error = table.wrong(column, "a duration in ms, of at least 0, or nothing");
-                    if !tally.repairs(fault, error)? {
-                        continue;
-                    }
-                    None
-                }
-            },
-        };
-        let input_mb = match (input, field(input)) {
-            (None, _) | (_, []) => None,
-            (Some(column), text) => match number(text).filter(|mb| *mb >= 0.0) {
-                Some(mb) => Some(mb),
-                None => {
-                    tally.bad(
-                        Fault::BadValue,
-                        table.wrong(column, "a size in MB, of at least 0, or nothing"),
-                    )?;
-                    None
-                }
-            },
-        };
-        if duration_ms == Some(0.0) && requests.is_some_and(|requests| requests > 0) {
+        let Some((start_s, span_s)) = columns.time(&table, tally)? else { continue };
+        let requests = columns.requests(&table, tally)?;
+        let all = Row { function: 0, start_s, span_s, requests, duration_ms: None, input_mb: None };
+        let Some(part) = on_days(all, reading.rules.days) else { continue };
+        let Some(duration_ms) = columns.duration_ms(&table, tally)? else { continue };
+        let input_mb = columns.input_mb(&table, tally)?;
+        if duration_ms == Some(0.0) && part.requests.is_some_and(|requests| requests > 0) {
             let line = table.lines.number();
             tally.note(Note::ZeroDuration, 1, || format!("{}:{line}", table.lines.path().display()));
         }
-        let key = table.fields.text(function);
-        if key.is_empty() {
-            tally.bad(Fault::BadValue, table.wrong(function, "the name of a function"))?;
-            continue;
-        }
-        let index = if functions.is_none() {
-            let key = key.into_owned();
-            reading.function(&key)
-        } else if let Some(index) = keys.find(&key) {
-            index
-        } else {
-            let error = table.wrong(function, "a function of functions.csv");
-            reading.tally.bad(Fault::BadValue, error)?;
-            continue;
-        };
+        let known = functions.is_some().then_some(&keys);
+        let Some(function) = columns.function(&table, known, reading)? else { continue };
         reading.rows += 1;
         means.resize(reading.functions.len(), Mean::default());
-        if let (Some(ms), Some(requests)) = (duration_ms, requests) {
-            means[index].add(ms, requests as f64);
+        if let (Some(ms), Some(requests)) = (duration_ms, part.requests) {
+            means[function].add(ms, requests as f64);
         }
-        (first, last) = (first.min(start_s), last.max(start_s + span_s));
-        let row = Row { function: index, start_s, span_s, requests, duration_ms, input_mb };
+        let row = Row { function, duration_ms, input_mb, ..part };
+        (first, until) = (first.min(row.start_s), until.max(row.until_s()));
         reading.visit(row, visit)?;
     }
     means.resize(reading.functions.len(), Mean::default());
+    let name = requests_name(&requests_path(path));
     for (index, mean) in means.iter().enumerate() {
-        let told = keys.told.get(&index);
-        let function = &mut reading.functions[index];
-        if let (Some(&Told { window: Some([from, until]), line, window_column, .. }), Some(file)) =
-            (told, &functions)
-        {
-            // What the rows say is known, whatever the table says: else requests would be lost in silence.
-            let (rows_from, rows_until) = (function.from_s, function.until_s);
-            (function.from_s, function.until_s) = (from.min(rows_from), until.max(rows_until));
-            if rows_from < from || rows_until > until {
-                let error = WorkloadError::Cell {
-                    file: file.clone(),
-                    line,
-                    column: window_column + 1,
-                    field: "from_s, until_s".into(),
-                    value: format!("{from}, {until}"),
-                    expected: format!(
-                        "its rows in {} within, which are from {rows_from} to {rows_until}",
-                        requests_name(&requests_path(path))
-                    ),
-                };
-                reading.tally.bad(Fault::Inconsistent, error)?;
-            }
-        } else if first <= last {
-            (function.from_s, function.until_s) = (first, last);
+        let told = keys.told.get(&index).zip(functions.as_deref());
+        if let Some((told, file)) = told.filter(|(told, _)| told.window.is_some()) {
+            told.widen(index, file, &name, reading)?;
+        } else if first < until {
+            let function = &mut reading.functions[index];
+            (function.from_s, function.until_s) = (first, until);
         }
         let function = &mut reading.functions[index];
         if function.get(Quantity::Duration).is_none()
@@ -193,26 +89,146 @@ pub(crate) fn read(
         {
             function.set(Quantity::Duration, mean, Origin::Measured);
         }
-        if let (Some(&Told { requests: Some((requests, column)), line, .. }), None, Some(file)) =
-            (told, reading.rules.days, &functions)
-            && requests != function.requests
-        {
-            let error = WorkloadError::Cell {
-                file: file.clone(),
-                line,
-                column: column + 1,
-                field: "requests".into(),
-                value: requests.to_string(),
-                expected: format!(
-                    "{}, the sum of its rows in {}",
-                    function.requests,
-                    requests_name(&requests_path(path))
-                ),
-            };
-            reading.tally.bad(Fault::Inconsistent, error)?;
+        if let (Some((told, file)), None) = (told, reading.rules.days) {
+            told.check_sum(index, file, &name, reading)?;
         }
     }
     Ok(())
+}
+
+/// The part of a row that lies on the days that are wanted, if it has one. Its requests are even in time: up to an instant
+/// there were as many as that share of them, rounded down, so that the parts of a row add up to it.
+fn on_days(row: Row, days: Option<[u32; 2]>) -> Option<Row> {
+    let Some([first, last]) = days else { return Some(row) };
+    let (from, until) = (f64::from(first) * 86_400.0, f64::from(last + 1) * 86_400.0);
+    if row.start_s >= until || row.until_s() <= from {
+        return None;
+    }
+    let end = row.start_s + row.span_s;
+    let (start_s, end_s) = (row.start_s.max(from), end.min(until));
+    if start_s == row.start_s && end_s == end {
+        return Some(row);
+    }
+    let upto = |requests: u64, time_s: f64| match time_s {
+        _ if time_s >= end => requests,
+        _ => (requests as f64 * (time_s - row.start_s) / row.span_s) as u64,
+    };
+    let requests = row.requests.map(|requests| upto(requests, end_s) - upto(requests, start_s));
+    Some(Row { start_s, span_s: end_s - start_s, requests, ..row })
+}
+
+/// Where the columns of `requests.csv` are, and what their fields say.
+struct Columns {
+    start: usize,
+    function: usize,
+    span: Option<usize>,
+    requests: Option<usize>,
+    duration: Option<usize>,
+    input: Option<usize>,
+}
+
+impl Columns {
+    fn of(table: &Table) -> Result<Columns, WorkloadError> {
+        Ok(Columns {
+            start: table.column("start_s")?,
+            function: table.column("function")?,
+            span: table.optional("span_s"),
+            requests: table.optional("requests"),
+            duration: table.optional("duration_ms"),
+            input: table.optional("input_mb"),
+        })
+    }
+
+    /// A column and its field; nothing if there is no such column, or nothing in it.
+    fn field(table: &Table, column: Option<usize>) -> Option<(usize, &[u8])> {
+        column.map(|column| (column, table.fields.get(column))).filter(|(_, field)| !field.is_empty())
+    }
+
+    /// Start and span, in seconds; `None`: the row is left out.
+    fn time(&self, table: &Table, tally: &mut Tally) -> Result<Option<(f64, f64)>, WorkloadError> {
+        let start = number(table.fields.get(self.start)).filter(|time| within_days(*time));
+        let Some(mut start_s) = start else {
+            let expected = format!("a time in seconds, within {MAX_DAYS} days");
+            tally.bad(Fault::BadTime, table.wrong(self.start, expected))?;
+            return Ok(None);
+        };
+        if start_s < 0.0 {
+            if !tally.repairs(Fault::NegativeStart, table.wrong(self.start, "a time of at least 0"))? {
+                return Ok(None);
+            }
+            start_s = 0.0;
+        }
+        let Some((column, field)) = Columns::field(table, self.span) else { return Ok(Some((start_s, 0.0))) };
+        let span = number(field).filter(|span| *span >= 0.0 && within_days(start_s + span));
+        if span.is_none() {
+            let expected = format!("a span in seconds, of at least 0, that ends within {MAX_DAYS} days");
+            tally.bad(Fault::BadTime, table.wrong(column, expected))?;
+        }
+        Ok(span.map(|span_s| (start_s, span_s)))
+    }
+
+    /// How many requests; `None`: no data.
+    fn requests(&self, table: &Table, tally: &mut Tally) -> Result<Option<u64>, WorkloadError> {
+        if self.requests.is_none() {
+            return Ok(Some(1));
+        }
+        let Some((column, field)) = Columns::field(table, self.requests) else { return Ok(None) };
+        if let Some(requests) = whole(field).filter(|requests| *requests <= u64::from(MAX_COUNT)) {
+            return Ok(Some(requests));
+        }
+        let fault = match number(field) {
+            Some(value) if value.fract() != 0.0 => Fault::Fraction,
+            Some(value) if value < 0.0 => Fault::NegativeCount,
+            _ => Fault::NotANumber,
+        };
+        let expected = format!("a whole number from 0 to {MAX_COUNT}, or nothing for no data");
+        let repair = tally.repairs(fault, table.wrong(column, expected))?;
+        Ok((repair && fault == Fault::NegativeCount).then_some(0))
+    }
+
+    /// Their mean duration, if it is known; `None`: the row is left out.
+    fn duration_ms(&self, table: &Table, tally: &mut Tally) -> Result<Option<Option<f64>>, WorkloadError> {
+        let Some((column, field)) = Columns::field(table, self.duration) else { return Ok(Some(None)) };
+        let fault = match number(field) {
+            Some(ms) if ms >= 0.0 => return Ok(Some(Some(ms))),
+            Some(_) => Fault::EndBeforeStart,
+            None => Fault::BadDuration,
+        };
+        let error = table.wrong(column, "a duration in ms, of at least 0, or nothing");
+        Ok(tally.repairs(fault, error)?.then_some(None))
+    }
+
+    /// Their mean input, if it is known.
+    fn input_mb(&self, table: &Table, tally: &mut Tally) -> Result<Option<f64>, WorkloadError> {
+        let Some((column, field)) = Columns::field(table, self.input) else { return Ok(None) };
+        let input = number(field).filter(|mb| *mb >= 0.0);
+        if input.is_none() {
+            tally.bad(Fault::BadValue, table.wrong(column, "a size in MB, of at least 0, or nothing"))?;
+        }
+        Ok(input)
+    }
+
+    /// The index of the function: by its key in `functions.csv`, if there is one, else by its name, new or not. `None`: the
+    /// row is left out.
+    fn function(
+        &self,
+        table: &Table,
+        keys: Option<&Keys>,
+        reading: &mut Reading<'_>,
+    ) -> Result<Option<usize>, WorkloadError> {
+        let key = table.fields.text(self.function);
+        if key.is_empty() {
+            reading.tally.bad(Fault::BadValue, table.wrong(self.function, "the name of a function"))?;
+            return Ok(None);
+        }
+        let Some(keys) = keys else { return Ok(Some(reading.function(&key))) };
+        let index = keys.find(&key);
+        if index.is_none() {
+            let error = table.wrong(self.function, "a function of functions.csv");
+            reading.tally.bad(Fault::BadValue, error)?;
+        }
+        Ok(index)
+    }
 }
 
 fn requests_path(path: &Path) -> PathBuf {
@@ -280,6 +296,63 @@ struct Told {
     window_column: usize,
 }
 
+impl Told {
+    /// Lets a function be known for as long as the table says, and for its rows: what they say is known, whatever the table
+    /// says, else requests would be lost in silence. Rows outside are a fault.
+    fn widen(
+        &self,
+        index: usize,
+        file: &Path,
+        rows_name: &str,
+        reading: &mut Reading<'_>,
+    ) -> Result<(), WorkloadError> {
+        let Some([from, until]) = self.window else { return Ok(()) };
+        let function = &mut reading.functions[index];
+        let (rows_from, rows_until) = (function.from_s, function.until_s);
+        (function.from_s, function.until_s) = (from.min(rows_from), until.max(rows_until));
+        // A request at `until_s` sharp is within: who writes the table by hand puts the last one there.
+        if rows_from >= from && rows_until <= instant_after(until) {
+            return Ok(());
+        }
+        // To the microsecond: the number after an instant has all digits.
+        let rows_until = (rows_until * 1e6).round() / 1e6;
+        let error = WorkloadError::Cell {
+            file: file.into(),
+            line: self.line,
+            column: self.window_column + 1,
+            field: "from_s, until_s".into(),
+            value: format!("{from}, {until}"),
+            expected: format!("its rows in {rows_name} within, which are from {rows_from} to {rows_until}"),
+        };
+        reading.tally.bad(Fault::Inconsistent, error)?;
+        Ok(())
+    }
+
+    /// Holds the number of requests that the table says, if it does, against the rows.
+    fn check_sum(
+        &self,
+        index: usize,
+        file: &Path,
+        rows_name: &str,
+        reading: &mut Reading<'_>,
+    ) -> Result<(), WorkloadError> {
+        let found = reading.functions[index].requests;
+        let Some((requests, column)) = self.requests.filter(|(requests, _)| *requests != found) else {
+            return Ok(());
+        };
+        let error = WorkloadError::Cell {
+            file: file.into(),
+            line: self.line,
+            column: column + 1,
+            field: "requests".into(),
+            value: requests.to_string(),
+            expected: format!("{found}, the sum of its rows in {rows_name}"),
+        };
+        reading.tally.bad(Fault::Inconsistent, error)?;
+        Ok(())
+    }
+}
+
 impl Keys {
     fn find(&self, key: &str) -> Option<usize> {
         self.by_key.get(key).copied()
@@ -319,7 +392,9 @@ impl Keys {
                 let Some(column) = column.filter(|&column| !table.fields.get(column).is_empty()) else {
                     continue;
                 };
-                *slot = number(table.fields.get(column)).filter(|time| *time >= 0.0 && within_days(*time));
+                // The number after an instant at the very end of time is still a time.
+                let sound = |time: &f64| *time >= 0.0 && within_days(time.next_down());
+                *slot = number(table.fields.get(column)).filter(sound);
                 if slot.is_none() {
                     let expected = format!("a time in seconds, within {MAX_DAYS} days, or nothing");
                     reading.tally.bad(Fault::BadValue, table.wrong(column, expected))?;

@@ -3,7 +3,8 @@
 //! [`read`] reads any of the public layouts, and our own, row by row: memory grows with the functions, never with the
 //! length of the trace. What is wrong with a file is a [`Fault`]: by default the first one is an error that names file,
 //! line, column, field, value and what was expected; [`OnBad::Skip`] and [`OnBad::Repair`] go on by a stated rule, and
-//! the [`Tally`] says how often, with the first example. The same table stands in `docs/traces.md`.
+//! the [`Tally`] says how often, with the first example. The same table stands in `docs/traces.md`. What each layout is, and
+//! what becomes of its tables, stands at the variants of [`Format`].
 
 use crate::error::WorkloadError;
 use crate::input::Table;
@@ -50,18 +51,61 @@ pub enum Format {
     /// Told from the names of the files and their first lines.
     #[default]
     Auto,
-    /// Our own: `requests.csv` and, if wanted, `functions.csv`.
+    /// Our own: `requests.csv` and, if wanted, `functions.csv`; see [`own`].
     Scale,
-    /// Azure Functions 2019: invocations per minute, percentiles of durations, memory per app.
+    /// Azure Functions 2019 (Shahrad et al., USENIX ATC 2020; `Azure/AzurePublicDataset`, CC BY 4.0).
+    ///
+    /// The path is the folder of the three tables of each day, or one table of invocations:
+    /// - `invocations_per_function_md.anon.dNN.csv`: `HashOwner,HashApp,HashFunction,Trigger,1,...,1440`,
+    /// - `function_durations_percentiles.anon.dNN.csv`: `...,Average,Count,Minimum,Maximum,percentile_Average_0,...`, in
+    ///   ms,
+    /// - `app_memory_percentiles.anon.dNN.csv`: `HashOwner,HashApp,SampleCount,AverageAllocatedMb,...`, in MB **per app**.
+    ///
+    /// Day NN is number NN - 1. Names without a day (`invocations.csv`) are day 0, and so is a table with a column `day`
+    /// whose rows say it themselves. A function is owner, app and function, never its trigger: that changes between days.
+    /// The memory of an app is divided over those of its functions that the trace has; a memory table that names functions
+    /// is not divided. Durations do not hold the cold start.
     #[serde(rename = "azure-2019")]
     Azure2019,
-    /// Azure Functions 2021: one row a request.
+    /// Azure Functions 2021 (Zhang et al., SOSP 2021; `Azure/AzurePublicDataset`, CC BY 4.0): one row a request,
+    /// `app,func,end_timestamp,duration`, in seconds.
+    ///
+    /// A function is an app **and** a func: the same func hash under two apps is two functions. A request starts at its end
+    /// less its duration. The trace has no memory: it comes from the profile. A duration of 0 is kept (8.65 % of the
+    /// published rows). Durations do not hold the cold start.
     #[serde(rename = "azure-2021")]
     Azure2021,
-    /// Huawei 2023, private and public: one table a metric and a day, one column a function.
+    /// Huawei 2023, private and public, per minute and per second, with all metrics (Joosen et al., SoCC 2023;
+    /// `sir-lab/data-release`, CC BY 4.0): one table a metric and a day, one column a function.
+    ///
+    /// The layout is `<metric>_minute/day_DDD.csv` or `<metric>_second/...`, header `day,time,0,1,...`. The path may be the
+    /// data set's folder (requests per minute are taken before requests per second), one folder of requests, one day's
+    /// file, or a bare series: one column of counts, a row a minute, from second 0. Metrics are read from the folders beside
+    /// that of the requests; those that are missing leave their quantities to the profile.
+    ///
+    /// | metric | what becomes of it |
+    /// |---|---|
+    /// | requests | rows |
+    /// | function_delay | duration of a row and, weighted by requests, of a function; the unit is a setting |
+    /// | cpu_usage, cpu_limit | with function_delay p_k = delay x usage x limit, weighted by requests; f_k = mean limit |
+    /// | memory_limit | c_k = mean limit; the unit is a setting |
+    /// | platform_delay, memory_usage, instances | means by function |
     #[serde(rename = "huawei-2023")]
     Huawei2023,
-    /// Huawei 2025: request tables, cold starts, requests per minute, functions.
+    /// Huawei 2025 (Joosen et al., EuroSys 2025; `sir-lab/data-release`, CC BY 4.0): request tables, cold-start tables,
+    /// requests per minute and the table of functions, in one folder or one file; each is told by its header.
+    ///
+    /// A function is `funcName---userID---poolName`; the pool's name says the limits of a container, in millicores and MB:
+    /// `pool22-300-128`.
+    ///
+    /// | table | what becomes of it |
+    /// |---|---|
+    /// | requests (`time_worker`, ...) | a row each, at `time_worker`; duration = `totalCost_worker`; p_k = `cpu_usage` (cores of the whole container) x duration; d_k = `requestBodySize` |
+    /// | cold starts (`totalCost_cold_start`, ...) | alpha_k = allocation + scheduling; s_k = time to deploy code and dependencies x `registry_mb_s` |
+    /// | requests per minute (`day,time,<functions>`) | rows |
+    /// | functions (`funcID`, ...) | their names, f_k and c_k |
+    ///
+    /// Costs are in seconds. The cold start is never part of a duration.
     #[serde(rename = "huawei-2025")]
     Huawei2025,
 }
@@ -106,6 +150,29 @@ pub struct Row {
     pub duration_ms: Option<f64>,
     /// Their mean input, in MB, if the trace says it by row.
     pub input_mb: Option<f64>,
+}
+
+impl Row {
+    /// The instant after it, in seconds: the end of its span; for a request at an instant, the next number.
+    ///
+    /// ```
+    /// use scale_workload::Row;
+    /// let row = |start_s, span_s| {
+    ///     Row { function: 0, start_s, span_s, requests: Some(1), duration_ms: None, input_mb: None }
+    /// };
+    /// assert_eq!(row(120.0, 60.0).until_s(), 180.0);
+    /// // What is known until then includes the instant itself.
+    /// assert!(row(120.0, 0.0).until_s() > 120.0);
+    /// ```
+    #[must_use]
+    pub fn until_s(&self) -> f64 {
+        (self.start_s + self.span_s).max(instant_after(self.start_s))
+    }
+}
+
+/// The next number after a time of at least 0. Near 0 that would have hundreds of digits in a table; 2^-52 s will do.
+pub(crate) fn instant_after(time_s: f64) -> f64 {
+    time_s.next_up().max(f64::EPSILON)
 }
 
 /// What a trace is about, once it has been read.
@@ -551,7 +618,7 @@ impl<'a> Reading<'a> {
             Some(requests) => {
                 function.requests += requests;
                 function.from_s = function.from_s.min(row.start_s);
-                function.until_s = function.until_s.max(row.start_s + row.span_s);
+                function.until_s = function.until_s.max(row.until_s());
                 if requests == 0 {
                     return Ok(());
                 }

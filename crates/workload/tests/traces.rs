@@ -899,6 +899,174 @@ fn our_own_layout_goes_round() {
     }
 }
 
+/// What [`Collector`] makes of rows: of each function the cells of some minutes of a day.
+fn cells(
+    rows: &[Row],
+    trace: &Trace,
+    day: u32,
+    minutes: &[usize],
+) -> Result<Vec<Vec<Option<u32>>>, WorkloadError> {
+    let mut collector = Collector::default();
+    rows.iter().try_for_each(|&row| collector.row(row))?;
+    let chosen: Vec<usize> = (0..trace.functions.len()).collect();
+    let counts = collector.finish(trace, &chosen, [day])?;
+    let of = |function| minutes.iter().map(|&minute| counts.days[&day].get(minute, function)).collect();
+    Ok((0..chosen.len()).map(of).collect())
+}
+
+/// Of a row that spans days, the days that are asked for are read: neither nothing nor all of it. What it has by then is
+/// rounded down, so that days add up.
+#[test]
+fn a_row_that_spans_days_is_cut() {
+    type Cut = (f64, f64, Option<u64>);
+    let check = |row: &str, days: [u32; 2], expected: &[Cut]| {
+        let files = [("requests.csv", format!("start_s,span_s,function,requests\n{row}\n"))];
+        let (trace, rows) = good(&files, Format::Scale, &Rules { days: Some(days), ..Rules::default() });
+        let found: Vec<Cut> = rows.iter().map(|row| (row.start_s, row.span_s, row.requests)).collect();
+        assert_eq!(found, expected, "{row} on the days {days:?}");
+        let requests: u64 = expected.iter().filter_map(|(.., requests)| *requests).sum();
+        let no_data = expected.iter().filter(|(.., requests)| requests.is_none()).count() as u64;
+        assert_eq!((trace.requests, trace.no_data), (requests, no_data), "{row} on the days {days:?}");
+    };
+    const DAY: f64 = 86_400.0;
+    let two = "0,172800,f,2880";
+    check(two, [0, 1], &[(0.0, 2.0 * DAY, Some(2880))]);
+    check(two, [0, 0], &[(0.0, DAY, Some(1440))]);
+    check(two, [1, 1], &[(DAY, DAY, Some(1440))]);
+    check(two, [1, 9], &[(DAY, DAY, Some(1440))]);
+    check(two, [2, 9], &[]);
+    check("0,172800,f,", [1, 1], &[(DAY, DAY, None)]);
+    // 10 in three days: by their ends 3.3, 6.7 and 10.
+    for (day, requests) in [(0, 3), (1, 3), (2, 4)] {
+        check("0,259200,f,10", [day, day], &[(f64::from(day) * DAY, DAY, Some(requests))]);
+    }
+    check("0,259200,f,10", [1, 2], &[(DAY, 2.0 * DAY, Some(7))]);
+    // A quarter of a minute before midnight, and three quarters behind it.
+    check("86385,60,f,4", [0, 0], &[(86_385.0, 15.0, Some(1))]);
+    check("86385,60,f,4", [1, 1], &[(DAY, 45.0, Some(3))]);
+    check("86385,60,f,4294967294", [1, 1], &[(DAY, 45.0, Some(3_221_225_471))]);
+    // A day ends where the next one starts, and an instant is on one day only.
+    check("0,86400,f,5", [1, 1], &[]);
+    check("86400,60,f,5", [0, 0], &[]);
+    check("86400,0,f,1", [0, 0], &[]);
+    check("86400,0,f,1", [1, 1], &[(DAY, 0.0, Some(1))]);
+}
+
+/// No data stays no data: from Huawei's layout into our own, where neighbouring cells are one row, and from there a day.
+#[test]
+fn no_data_across_midnight_is_still_none_on_the_second_day() {
+    // One request in the first minute of day 0 and one in the last of day 1; between them nothing is known.
+    let ends = [(0, 0), (1, 1439)];
+    let cell = |day, minute| if ends.contains(&(day, minute)) { "1".to_string() } else { String::new() };
+    let known = |number: u32| day(number, "4", |minute| cell(number, minute));
+    let files = [("requests_minute/day_000.csv", known(0)), ("requests_minute/day_001.csv", known(1))];
+    let folder = tempfile::tempdir().expect("a folder");
+    write(&folder.path().join("in"), &files);
+    let mut writer = scale_workload::own::Writer::new(&folder.path().join("own")).expect("a folder");
+    let trace = read(&folder.path().join("in"), Format::Auto, &Rules::default(), &mut |row| writer.row(row));
+    writer.finish(&trace.expect("a trace")).expect("written");
+    for (place, format) in [("in", Format::Huawei2023), ("own", Format::Scale)] {
+        let (mut rows, rules) = (Vec::new(), Rules { days: Some([1, 1]), ..Rules::default() });
+        let trace = read(&folder.path().join(place), format, &rules, &mut |row| {
+            rows.push(row);
+            Ok(())
+        });
+        let found = cells(&rows, &trace.expect("a trace"), 1, &[1438, 1439]).expect("a day");
+        assert_eq!(found, [[None, Some(1)]], "{place}");
+    }
+}
+
+/// A request at an instant is known of, also if it is the last of its trace and starts a minute or a day.
+#[test]
+fn the_last_instant_is_known() {
+    let azure = |rows: &str| vec![("t.csv", format!("app,func,end_timestamp,duration\n{rows}"))];
+    let own = |rows: &str| vec![("requests.csv", format!("start_s,function\n{rows}"))];
+    let told = |rows: &str, functions: &str| {
+        vec![own(rows).remove(0), ("functions.csv", format!("function,from_s,until_s\n{functions}"))]
+    };
+    let huawei = |times: &[&str]| {
+        let rows: String = times.iter().map(|time| request(time, "0.5")).collect();
+        vec![("r.csv", format!("{REQUESTS_2025}{rows}"))]
+    };
+    let check = |files: Files<'_>, day: u32, expected: &[[Option<u32>; 4]]| {
+        let (trace, rows) = good(files, Format::Auto, &Rules::default());
+        let found =
+            cells(&rows, &trace, day, &[0, 1, 2, 3]).unwrap_or_else(|error| panic!("{error}: {files:?}"));
+        assert_eq!(found, expected, "{files:?}");
+    };
+    let first_only = [Some(1), None, None, None];
+    check(&own("0,f\n"), 0, &[first_only]);
+    check(&azure("a,f,0,0\n"), 0, &[first_only]);
+    check(&huawei(&["0"]), 0, &[first_only]);
+    // The third minute starts with the last request: all functions are known in it, and none in the fourth.
+    let until_third = [[Some(1), Some(0), Some(0), None], [Some(0), Some(0), Some(1), None]];
+    check(&own("5,f\n120,g\n"), 0, &until_third);
+    check(&azure("a,f,5,0\na,g,120.5,0.5\n"), 0, &until_third);
+    check(&huawei(&["5", "120"]), 0, &[[Some(1), Some(0), Some(1), None]]);
+    // By its table a function is known until its last request, which is no fault, nor is it lost.
+    check(&told("5,f\n120,g\n", "f,0,60\ng,0,120\n"), 0, &[[Some(1), None, None, None], until_third[1]]);
+    check(&told("0,f\n", "f,0,0\n"), 0, &[first_only]);
+    // A day that starts with the last request.
+    check(&own("86340,f\n86400,f\n"), 1, &[first_only]);
+
+    // The tables of Azure 2019 have every function that is known of on a day.
+    let folder = tempfile::tempdir().expect("a folder");
+    write(&folder.path().join("in"), &own("5,f\n86400,g\n"));
+    let mut writer = AzureWriter::new(&folder.path().join("out")).expect("a folder");
+    let trace = read(&folder.path().join("in"), Format::Auto, &Rules::default(), &mut |row| writer.row(row));
+    writer.finish(&trace.expect("a trace")).expect("written");
+    let second = fs::read_to_string(folder.path().join("out/invocations_per_function_md.anon.d02.csv"));
+    assert_eq!(second.expect("a table").lines().count(), 3, "a header, f and g");
+
+    // What is written says the same of it, from the first instant there is to the last.
+    for time in ["0", "0.1", "120", "61.51234567890123", "3155760000"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        write(&folder.path().join("in"), &own(&format!("{time},f\n")));
+        let mut writer = scale_workload::own::Writer::new(&folder.path().join("out")).expect("a folder");
+        let trace =
+            read(&folder.path().join("in"), Format::Auto, &Rules::default(), &mut |row| writer.row(row));
+        let trace = trace.expect("a trace");
+        writer.finish(&trace).expect("written");
+        let again = read(&folder.path().join("out"), Format::Auto, &Rules::default(), &mut |_| Ok(()));
+        assert_eq!(again.expect("a trace").functions, trace.functions, "{time}");
+    }
+}
+
+/// Every order of some rows: each in turn at each place.
+fn orders<'a>(rows: &[&'a str]) -> Vec<Vec<&'a str>> {
+    let Some((last, rest)) = rows.split_last() else { return vec![Vec::new()] };
+    let mut all = Vec::new();
+    for order in orders(rest) {
+        all.extend((0..=order.len()).map(|at| [&order[..at], &[*last], &order[at..]].concat()));
+    }
+    all
+}
+
+/// Rows may come in any order, also those of one minute: requests are never hidden by a row without data.
+#[test]
+fn the_order_of_rows_changes_nothing() {
+    let check = |rows: &[&str], expected: [Option<u32>; 2]| {
+        for order in orders(rows) {
+            // The last row makes the function known until then.
+            let text = format!("start_s,span_s,function,requests\n{}\n240,60,f,9\n", order.join("\n"));
+            let (trace, rows) = good(&[("requests.csv", text)], Format::Scale, &Rules::default());
+            let found = cells(&rows, &trace, 0, &[0, 1]).expect("a day");
+            assert_eq!(found, [expected], "{order:?}");
+        }
+    };
+    check(&["0,60,f,5", "0,60,f,"], [Some(5), Some(0)]);
+    check(&["0,60,f,5", "0,60,f,", "0,120,f,4"], [Some(7), Some(2)]);
+    check(&["0,60,f,", "0,60,f,"], [None, Some(0)]);
+    check(&["0,60,f,0", "0,60,f,"], [None, Some(0)]);
+    check(&["0,120,f,", "60,0,f,1"], [None, Some(1)]);
+    // Two halves without data are a minute without; with a request in it, it has that request.
+    check(&["0,30,f,", "30,30,f,"], [None, Some(0)]);
+    check(&["0,30,f,", "30,30,f,", "7,0,f,1"], [Some(1), Some(0)]);
+    check(&["0,30,f,", "7,0,f,1"], [Some(1), Some(0)]);
+    // The first of two minutes has none of one request: that is no count that a row has.
+    check(&["0,120,f,1", "0,60,f,"], [None, Some(1)]);
+}
+
 /// What is written as Azure 2019 is read again with the same counts, durations and memory.
 #[test]
 fn the_azure_layout_goes_round() {

@@ -4,8 +4,9 @@
 use crate::common::{latency_by_hand, orders, placements, tiny};
 use proptest::prelude::*;
 use scale_model::{
-    BatchProblem, ClusterState, Container, Decision, FunctionId, Instance, NodeId, Objective, Placement,
-    Scheduler, Slo, Violation, decide_batch, evaluate, violations,
+    BatchProblem, Budget, ClusterState, Container, Decision, FunctionId, Instance, Milliseconds, NodeId,
+    Objective, OneByOne, Placement, RequestId, Scheduler, Slo, Solution, SolveError, Solver, Violation,
+    decide_batch, evaluate, violations,
 };
 
 /// A container of the re-statement: it is there or not, busy or not; nothing is counted or summed in advance.
@@ -139,6 +140,71 @@ proptest! {
             let expected = latencies.iter().sum::<f64>() + price * late as f64 + defer_price * deferred as f64;
             prop_assert_eq!(evaluation.objective, expected);
         }
+    }
+
+    /// What a rule did is an answer, a defect, or, where only a hard SLO forbids it, nothing found.
+    #[test]
+    fn deferral_and_lateness_are_no_defects(tape in prop::collection::vec(any::<u8>(), 80)) {
+        let instance = tiny(&tape, 2, 3);
+        let problem = instance.problem();
+        let all: Vec<usize> = (0..instance.requests.len()).collect();
+        for placement in placements(&instance) {
+            let works = works_in_order(&instance, &placement, &all);
+            let verdict = Solution::feasible(&problem, placement.clone()).map(|solution| solution.objective);
+            match (works, serves_all_in_time(&instance, &placement)) {
+                (false, _) => prop_assert!(matches!(verdict, Err(SolveError::NotAllowed(_))), "{verdict:?}"),
+                (true, false) => prop_assert_eq!(&verdict, &Err(SolveError::NothingFound)),
+                (true, true) => prop_assert_eq!(&verdict, &Ok(evaluate(&problem, &placement).objective)),
+            }
+            if works {
+                let rule = OneByOne(Follow(placement.decisions)).solve(&problem, &Budget::default());
+                prop_assert_eq!(rule.map(|solution| solution.objective), verdict);
+            }
+        }
+    }
+
+    /// What one decision adds to J, by the printed formulas; infinite where a hard SLO forbids it.
+    #[test]
+    fn the_cost_of_one_decision_is_what_it_adds_to_j(tape in prop::collection::vec(any::<u8>(), 80)) {
+        let whole = tiny(&tape, 3, 3);
+        for index in 0..whole.requests.len() {
+            let alone = Instance { requests: vec![whole.requests[index]], ..whole.clone() };
+            let (objective, slo) = (alone.objective, alone.requests[0].slo);
+            for placement in placements(&alone) {
+                let decision = placement.decisions[0];
+                let latency = Milliseconds(latency_by_hand(&alone, 0, decision));
+                let cost = match decision {
+                    Decision::Run { .. } => objective.cost_of(latency, slo),
+                    Decision::Defer => objective.cost_of_deferral(latency, slo),
+                };
+                let expected = match serves_all_in_time(&alone, &placement) {
+                    true => evaluate(&alone.problem(), &placement).objective,
+                    false => f64::INFINITY,
+                };
+                prop_assert_eq!(cost, expected, "{:?}", decision);
+            }
+        }
+    }
+
+    /// A request is hopeless if it has no placement in time by itself, on nodes where nothing is busy.
+    #[test]
+    fn who_is_hopeless_has_no_placement_alone(tape in prop::collection::vec(any::<u8>(), 80)) {
+        let instance = tiny(&tape, 3, 3);
+        let mut calm = Instance { objective: Objective::HARD, ..instance.clone() };
+        calm.state = ClusterState::empty(&instance.platform);
+        calm.state.time = instance.state.time;
+        for function in instance.platform.function_ids() {
+            for node in instance.platform.node_ids() {
+                calm.state.add_idle(&instance.platform, function, node, instance.state.idle(function, node));
+            }
+        }
+        let hopeless = |request: &scale_model::Request| {
+            let alone = Instance { requests: vec![*request], ..calm.clone() };
+            !placements(&alone).any(|p| works_in_order(&alone, &p, &[0]) && serves_all_in_time(&alone, &p))
+        };
+        let expected: Vec<RequestId> =
+            instance.requests.iter().filter(|request| hopeless(request)).map(|request| request.id).collect();
+        prop_assert_eq!(instance.problem().hopeless(), expected);
     }
 }
 

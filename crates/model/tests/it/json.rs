@@ -60,6 +60,29 @@ fn requests_are_named_by_their_place_in_the_file() {
 }
 
 #[test]
+fn penalties_are_numbers_of_at_least_0() {
+    let soft =
+        |penalty| Objective { slo: Slo::Elastic { penalty_ms: Milliseconds(penalty) }, ..Objective::ELASTIC };
+    let defer = |penalty, objective| Objective { defer_penalty: Milliseconds(penalty), ..objective };
+    let check = |objective: Objective, expected: Option<&str>| {
+        let error = objective.validate().err().map(|error| error.to_string());
+        assert_eq!(
+            error,
+            expected.map(|place| format!("objective.{place}: expected a number of at least 0"))
+        );
+    };
+    for good in [Objective::ELASTIC, Objective::HARD, soft(0.0), defer(0.0, Objective::HARD)] {
+        check(good, None);
+    }
+    for (bad, text) in [(-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+        check(soft(bad), Some(&format!("slo.penalty_ms: {text}")));
+        for slo in [Objective::ELASTIC, Objective::HARD] {
+            check(defer(bad, slo), Some(&format!("defer_penalty_ms: {text}")));
+        }
+    }
+}
+
+#[test]
 fn broken_files_say_what_is_wrong() {
     let mut instance = by_hand(Objective::ELASTIC, vec![request(0, 0, 0, 25.0, 1.0, 400.0)]);
     instance.state.start(

@@ -4,8 +4,8 @@ use crate::common::{by_hand, request, run};
 use scale_model::Container::{New, Reuse};
 use scale_model::Decision::Defer;
 use scale_model::{
-    Cores, Decision, FunctionId, Instance, Memory, Milliseconds, NodeId, Objective, Placement, Violation,
-    violations,
+    Cores, Decision, FunctionId, Instance, Memory, Milliseconds, NodeId, Objective, Placement, Solution,
+    SolveError, Violation, violations,
 };
 
 fn judge(instance: &Instance, decisions: &[Decision]) -> Vec<Violation> {
@@ -122,6 +122,29 @@ fn what_is_busy_counts_and_what_is_idle_does_not() {
     let mut instance = three(Objective::ELASTIC, [1.0; 3]);
     instance.state.add_idle(&instance.platform, FunctionId(1), NodeId(1), 1);
     assert_eq!(judge(&instance, &[run(1, New), run(1, New), Defer]), []);
+}
+
+/// Of a placement that breaks several rules, the first that binds under any objective is the one that is named.
+#[test]
+fn a_defect_is_named_before_what_only_a_hard_slo_forbids() {
+    let check = |slos: [f64; 3], decisions: &[Decision], expected: Result<f64, SolveError>| {
+        let instance = three(Objective::HARD, slos);
+        let solution = Solution::feasible(&instance.problem(), Placement { decisions: decisions.to_vec() });
+        assert_eq!(solution.map(|solution| solution.objective), expected, "{slos:?} {decisions:?}");
+    };
+    let broken = |violation| Err(SolveError::NotAllowed(violation));
+    let placed = [run(0, Reuse), run(0, New), run(1, New)];
+    check([50.0, 200.0, 185.0], &placed, Ok(435.0));
+    check([49.0, 200.0, 185.0], &placed, Err(SolveError::NothingFound));
+    check([50.0, 200.0, 185.0], &[run(0, Reuse), run(0, New), Defer], Err(SolveError::NothingFound));
+    check([1.0; 3], &[Defer, run(1, New), run(1, New)], broken(no_memory(1, 250, 200)));
+    check([1.0; 3], &[Defer, run(1, Reuse), Defer], broken(none_idle(1, 0, 1, 0)));
+    check([1.0; 3], &[Defer; 2], broken(Violation::Length { decisions: 2, requests: 3 }));
+    check(
+        [1.0; 3],
+        &[Defer, Defer, run(2, New)],
+        broken(Violation::UnknownNode { index: 2, node: NodeId(2) }),
+    );
 }
 
 #[test]

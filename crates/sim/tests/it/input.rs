@@ -4,7 +4,7 @@ use crate::common::{CONFIG, Rule, arrivals, first_fit, half, node, platform, pla
 use scale_model::Container::{New, Reuse};
 use scale_model::{
     BatchProblem, Budget, ClusterState, Container, Decision, FunctionId, Milliseconds, NodeId, Objective,
-    Placement, Platform, Proof, RequestId, Solution, SolveError, Solver, Stop, Time, Workload,
+    Placement, Platform, Proof, RequestId, Slo, Solution, SolveError, Solver, Stop, Time, Workload,
 };
 use scale_sim::{Policy, SimConfig, Simulation, simulate};
 
@@ -159,6 +159,18 @@ fn inputs_that_make_no_sense() {
     check(&good, &arrivals(&[0.0]), &patience, "patience_ms: NaN: expected a number of at least 0");
     let warmup = SimConfig { warmup_until: Time(f64::NAN), ..CONFIG };
     check(&good, &arrivals(&[0.0]), &warmup, "warmup_until_ms: NaN: expected a number of at least 0");
+    // A sum with such a penalty in it would be no number, or reward what it should cost.
+    for (value, text) in [(f64::NAN, "NaN"), (-1.0, "-1"), (f64::INFINITY, "inf")] {
+        let penalty = Milliseconds(value);
+        for (field, objective) in [
+            ("defer_penalty_ms", Objective { defer_penalty: penalty, ..Objective::ELASTIC }),
+            ("defer_penalty_ms", Objective { defer_penalty: penalty, ..Objective::HARD }),
+            ("slo.penalty_ms", Objective { slo: Slo::Elastic { penalty_ms: penalty }, ..Objective::ELASTIC }),
+        ] {
+            let expected = format!("objective.{field}: {text}: expected a number of at least 0");
+            check(&good, &arrivals(&[0.0]), &SimConfig { objective, ..CONFIG }, &expected);
+        }
+    }
 }
 
 #[test]
