@@ -3,7 +3,7 @@
 //! crosses crates holds them against the originals.
 
 use crate::ranks::{Need, Ranks};
-use scale_model::{BatchProblem, Container, Decision, NodeId, Slo};
+use scale_model::{BatchProblem, Container, Decision, Milliseconds, NodeId};
 
 /// What is left while a batch is placed, one request after the other.
 struct Books<'a> {
@@ -43,11 +43,7 @@ impl<'a> Books<'a> {
     /// none. Under a hard SLO what is late is no option, nor is deferral.
     fn options(&self, k: usize) -> [Choice; 2] {
         let (request, objective) = (&self.problem.requests[k], self.problem.objective);
-        let price = |latency: f64| match objective.slo {
-            _ if latency <= request.slo.0 => latency,
-            Slo::Hard => f64::INFINITY,
-            Slo::Elastic { penalty_ms } => latency + penalty_ms.0,
-        };
+        let price = |latency: f64| objective.cost_of(Milliseconds(latency), request.slo);
         let none = Choice { price: f64::INFINITY, decision: Decision::Defer };
         let [mut best, mut second] = [none; 2];
         let mut offer = |price: f64, decision| {
@@ -63,10 +59,8 @@ impl<'a> Books<'a> {
             }
             offer(price(cold), Decision::Run { node, container: Container::New });
         }
-        if let Slo::Elastic { .. } = objective.slo {
-            let waited = (self.problem.now() - request.arrival).0;
-            offer(price(waited) + objective.defer_penalty.0, Decision::Defer);
-        }
+        let waited = self.problem.now() - request.arrival;
+        offer(objective.cost_of_deferral(waited, request.slo), Decision::Defer);
         [best, second]
     }
 }

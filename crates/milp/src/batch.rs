@@ -18,10 +18,7 @@
 
 use std::collections::BTreeMap;
 
-use scale_model::{
-    BatchProblem, Container, Decision, FunctionId, Latency, Milliseconds, NodeId, Placement, Request, Slo,
-    latency,
-};
+use scale_model::{BatchProblem, Container, Decision, FunctionId, NodeId, Placement, Request, Slo, latency};
 
 /// No column: the cost of what is not allowed.
 pub(crate) const NONE: f64 = f64::INFINITY;
@@ -107,7 +104,8 @@ impl Batch {
                 groups.push(Group {
                     members: Vec::new(),
                     function: j,
-                    defer: cost_of_deferral(problem, request),
+                    // Under a hard SLO infinite until `price_no_place`.
+                    defer: problem.objective.cost_of_deferral(problem.now() - request.arrival, request.slo),
                 });
                 groups.len() - 1
             });
@@ -150,7 +148,8 @@ impl Batch {
                 let cost = |container| {
                     let node = NodeId(v as u32);
                     let parts = latency::predict(problem.platform, request, node, container, problem.now());
-                    Some(cost(problem, request, parts.total())).filter(|&cost| cost < group.defer)
+                    Some(problem.objective.cost_of(parts.total(), request.slo))
+                        .filter(|&cost| cost < group.defer)
                 };
                 let idle = self.idle[group.function * self.nodes + v];
                 let most = need.most(self.cores[v], self.memory[v]);
@@ -281,27 +280,6 @@ impl Batch {
         let group =
             |(g, slots): (usize, &Vec<usize>)| slots.iter().map(|&slot| self.cost(g, slot)).sum::<f64>();
         slots.iter().enumerate().map(group).sum()
-    }
-}
-
-/// What a placement with latency T_k adds to J; infinite where it is not allowed.
-fn cost(problem: &BatchProblem<'_>, request: &Request, latency: Milliseconds) -> f64 {
-    match problem.objective.slo {
-        _ if latency <= request.slo => latency.0,
-        Slo::Hard => NONE,
-        Slo::Elastic { penalty_ms } => latency.0 + penalty_ms.0,
-    }
-}
-
-/// What deferral adds to J; a request may be late already while it waits.
-fn cost_of_deferral(problem: &BatchProblem<'_>, request: &Request) -> f64 {
-    match problem.objective.slo {
-        // Until `price_no_place`.
-        Slo::Hard => NONE,
-        Slo::Elastic { .. } => {
-            let waited = Latency { wait: problem.now() - request.arrival, ..Latency::default() };
-            cost(problem, request, waited.total()) + problem.objective.defer_penalty.0
-        }
     }
 }
 

@@ -32,7 +32,6 @@ use crate::batch::Batch;
 use crate::bounds::{Layout, Limits, Relaxed, backend, cheapest, each_column, relax};
 use crate::highs::{MilpError, ModelStatus};
 use crate::knapsack::{self, Choice, Knapsacks, SPLIT};
-use crate::paper::hopeless;
 use crate::progress::{Told, Watch};
 use crate::raw::{Columns, Rows};
 use crate::start::{self, Slots};
@@ -78,7 +77,7 @@ pub(crate) fn solve(
     if batch.hard && best.iter().flatten().any(|&slot| slot == batch.deferral()) {
         // Only "no place" costs more than the dearest placement.
         return Err(match bound > dearest {
-            true => SolveError::Infeasible { hopeless: hopeless(problem) },
+            true => SolveError::Infeasible { hopeless: problem.hopeless() },
             false => SolveError::NothingFound,
         });
     }

@@ -14,7 +14,6 @@ use scale_model::{
 use crate::batch::Batch;
 use crate::bounds::{Layout, Limits, backend};
 use crate::highs::{MilpError, ModelStatus};
-use crate::paper::hopeless;
 use crate::raw::Columns;
 use crate::start;
 
@@ -60,7 +59,7 @@ pub fn conflict(problem: &BatchProblem<'_>, budget: &Budget) -> Result<Option<Co
     let objective = Objective { slo: Slo::Hard, ..problem.objective };
     let problem = BatchProblem { objective, ..*problem };
     let limits = Limits::of(&Budget { nodes: None, relative_gap: 0.0, ..budget.clone() }, 0, None);
-    let hopeless = hopeless(&problem);
+    let hopeless = problem.hopeless();
     let all: Vec<usize> = match hopeless.first() {
         Some(first) => {
             (0..problem.requests.len()).filter(|&k| problem.requests[k].id == *first).take(1).collect()

@@ -427,12 +427,11 @@ fn priced(
     }
 }
 
-/// Patterns whose value in the LP is at least this are fixed together. One at a time would be better, and take as many LPs
-/// as there are nodes.
-const NEARLY: f64 = 0.8;
-const NEARLY_ALONE: f64 = 0.95;
+/// Patterns whose value in the LP is at least this are fixed together, in the first dive and in all others. One at a time would be
+/// better, and take as many LPs as there are nodes.
+const NEARLY: [f64; 2] = [0.8, 0.95];
+/// From the third dive on, split values count for less by up to this, drawn at random: the second again would end as it did.
 const NOISE: f64 = 0.3;
-
 /// Rounds of column generation after each fixing, and how many patterns of a node each makes. More change little.
 const AGAIN: usize = 3;
 const OF_A_NODE: usize = 2;

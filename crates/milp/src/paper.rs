@@ -16,8 +16,8 @@ use std::ops::ControlFlow;
 use good_lp::{Constraint, Expression, ProblemVariables, SolverModel, Variable, variable};
 use highs::{HighsModelStatus, HighsSolutionStatus, Model};
 use scale_model::{
-    BatchProblem, Budget, Container, Decision, FunctionId, Latency, NodeId, Placement, Proof, Request,
-    RequestId, Slo, Solution, SolveError, Solver, Stop, evaluate, latency, violations,
+    BatchProblem, Budget, Container, Decision, FunctionId, Latency, NodeId, Placement, Proof, Request, Slo,
+    Solution, SolveError, Solver, Stop, evaluate, latency, violations,
 };
 
 use crate::bounds::backend;
@@ -118,7 +118,7 @@ fn solve_paper(
         HighsModelStatus::ReachedSolutionLimit => Stop::Nodes,
         // All columns are bounded, so "unbounded or infeasible" can only be the latter.
         HighsModelStatus::Infeasible | HighsModelStatus::UnboundedOrInfeasible => {
-            return Err(SolveError::Infeasible { hopeless: hopeless(problem) });
+            return Err(SolveError::Infeasible { hopeless: problem.hopeless() });
         }
         status => return Err(SolveError::Backend(format!("HiGHS: {status:?}"))),
     };
@@ -339,22 +339,6 @@ fn idle_containers(problem: &BatchProblem<'_>, columns: &Columns) -> Vec<Constra
     reuses.into_iter().map(row).collect()
 }
 
-/// The requests that no node could serve in time even if it were empty of all others.
-pub(crate) fn hopeless(problem: &BatchProblem<'_>) -> Vec<RequestId> {
-    let in_time = |request: &Request, v: NodeId| {
-        let (need, have) = (problem.platform.function(request.function), problem.platform.node(v));
-        let container = match problem.state.idle(request.function, v) {
-            0 => Container::New,
-            _ => Container::Reuse,
-        };
-        need.cores <= have.cores
-            && need.memory <= have.memory
-            && predict(problem, request, v, container).total() <= request.slo
-    };
-    let is_hopeless = |request: &&Request| !problem.platform.node_ids().any(|v| in_time(request, v));
-    problem.requests.iter().filter(is_hopeless).map(|request| request.id).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use scale_model::linear::LinearProgram;
@@ -447,7 +431,7 @@ mod tests {
         assert_eq!(solve(100.0, Objective::HARD), Ok(100.0));
         // Late by far less than HiGHS would notice.
         assert_eq!(solve(100.0 - 1e-9, Objective::ELASTIC), Ok(1100.0));
-        let hopeless = vec![RequestId(0)];
+        let hopeless = vec![scale_model::RequestId(0)];
         assert_eq!(solve(100.0 - 1e-9, Objective::HARD), Err(SolveError::Infeasible { hopeless }));
     }
 
