@@ -65,7 +65,8 @@ pub(crate) fn best_value(values: &[f32], mask: Open<'_>) -> Option<Action> {
     best.map(|(flat, _)| Action::of_flat(flat, nodes))
 }
 
-/// A [`Network`] as a scheduler: its best action, no exploration.
+/// A [`Network`] as a scheduler: its best action, no exploration. It keeps nothing of a platform but the number of its nodes, so it
+/// may go on from one platform to another of as many; [`Agent::new`] refuses any other, and a decision on one panics.
 #[derive(Clone, Debug)]
 pub struct Agent {
     network: Network,

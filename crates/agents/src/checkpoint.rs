@@ -19,7 +19,9 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use scale_model::Seed;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const FORMAT: &str = "scale-agent-2";
 const SCALE: &str = "scale-scorer-2";
@@ -246,14 +248,14 @@ fn parts_of<'a>(networks: &[(&str, &Mlp, &'a [f32])]) -> Vec<Part<'a>> {
     parts
 }
 
-/// Writes the file beside its place and moves it there, so that it is whole or not there.
+/// Writes the file beside its place and moves it there, so that it is whole or not there. The name beside is this write's own: of
+/// several processes that end the same training each writes a file, and the last to move one wins.
 fn write<'a>(
     path: &Path,
     meta: &impl Serialize,
     mut parts: Vec<Part<'a>>,
     adam: &'a Adam,
 ) -> Result<(), LearnError> {
-    let fault = |what: String| LearnError::Checkpoint { path: path.display().to_string(), what };
     parts.push(("adam.first".into(), vec![adam.first.len()], &adam.first));
     parts.push(("adam.second".into(), vec![adam.second.len()], &adam.second));
     let parts: Vec<(String, Vec<usize>, Vec<u8>)> =
@@ -261,48 +263,78 @@ fn write<'a>(
     let mut views = Vec::with_capacity(parts.len());
     for (name, shape, bytes) in &parts {
         let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
-        views.push((name.as_str(), view.map_err(|error| fault(error.to_string()))?));
+        views.push((name.as_str(), view.map_err(|error| caused(path, "", error))?));
     }
-    let text = serde_json::to_string(meta).map_err(|error| fault(error.to_string()))?;
+    let text = serde_json::to_string(meta).map_err(|error| caused(path, "", error))?;
     #[expect(
         clippy::disallowed_types,
         reason = "the library asks for one; with a single key it has one order"
     )]
     let header = std::collections::HashMap::from([(KEY.to_string(), text)]);
-    let all = serialize(views, Some(header)).map_err(|error| fault(error.to_string()))?;
-    let beside = path.with_extension("part");
-    std::fs::write(&beside, all).map_err(|error| fault(error.to_string()))?;
-    std::fs::rename(&beside, path).map_err(|error| fault(error.to_string()))
+    let all = serialize(views, Some(header)).map_err(|error| caused(path, "", error))?;
+    let beside = beside(path);
+    let moved = std::fs::write(&beside, all).and_then(|()| std::fs::rename(&beside, path));
+    moved.map_err(|error| {
+        // What is left of it helps nobody; if it cannot go either, the first error says why.
+        let _ = std::fs::remove_file(&beside);
+        caused(path, "", error)
+    })
+}
+
+/// A name that no other write uses, in this process or in another.
+fn beside(path: &Path) -> PathBuf {
+    static WRITES: AtomicU64 = AtomicU64::new(0);
+    let write = WRITES.fetch_add(1, Ordering::Relaxed);
+    path.with_extension(format!("{}-{write}.part", std::process::id()))
+}
+
+/// Removes the file of a training that is no longer needed. If it is gone already, that is what was wanted: several processes may
+/// have gone on with the same training.
+///
+/// # Errors
+/// [`LearnError::Checkpoint`] if it is there and cannot be removed.
+pub fn remove(path: &Path) -> Result<(), LearnError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(caused(path, "", error)),
+        _ => Ok(()),
+    }
+}
+
+/// A fault that another error caused, in its words after ours.
+fn caused(path: &Path, what: &str, error: impl std::error::Error + Send + Sync + 'static) -> LearnError {
+    let what = format!("{what}{error}");
+    LearnError::Checkpoint { path: path.display().to_string(), what, cause: Some(Box::new(error)) }
 }
 
 /// A file that was read.
 struct Opened {
-    path: String,
+    path: PathBuf,
     bytes: Vec<u8>,
 }
 
 impl Opened {
     fn read(path: &Path) -> Result<Opened, LearnError> {
-        let name = path.display().to_string();
-        match std::fs::read(path) {
-            Ok(bytes) => Ok(Opened { path: name, bytes }),
-            Err(error) => Err(LearnError::Checkpoint { path: name, what: error.to_string() }),
-        }
+        let bytes = std::fs::read(path).map_err(|error| caused(path, "", error))?;
+        Ok(Opened { path: path.to_path_buf(), bytes })
     }
 
     fn fault(&self, what: impl ToString) -> LearnError {
-        LearnError::Checkpoint { path: self.path.clone(), what: what.to_string() }
+        LearnError::Checkpoint { path: self.path.display().to_string(), what: what.to_string(), cause: None }
+    }
+
+    fn caused(&self, what: &str, error: impl std::error::Error + Send + Sync + 'static) -> LearnError {
+        caused(&self.path, what, error)
     }
 
     /// What stands in the header, of this format and this layout of what the agent sees.
     fn meta<M: DeserializeOwned>(&self, expected: &str, expected_layout: u32) -> Result<M, LearnError> {
-        let broken = |error| self.fault(format!("not safetensors, or cut off: {error}"));
+        let broken = |error| self.caused("not safetensors, or cut off: ", error);
         // The tensors too, so that a file that ends early is refused here.
         SafeTensors::deserialize(&self.bytes).map_err(broken)?;
         let (_, header) = SafeTensors::read_metadata(&self.bytes).map_err(broken)?;
         let text = header.metadata().as_ref().and_then(|all| all.get(KEY));
         let text = text.ok_or_else(|| self.fault(format!("no metadata under {KEY:?}: not an agent")))?;
-        let unreadable = |error: serde_json::Error| self.fault(format!("metadata: {error}"));
+        let unreadable = |error: serde_json::Error| self.caused("metadata: ", error);
         let Version { format, layout } = serde_json::from_str(text).map_err(unreadable)?;
         if format != expected {
             return Err(self.fault(format!("format: {format:?}: expected {expected:?}")));
@@ -331,8 +363,8 @@ impl Opened {
     }
 
     fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, LearnError> {
-        let all = SafeTensors::deserialize(&self.bytes).map_err(|error| self.fault(error))?;
-        let tensor = all.tensor(name).map_err(|error| self.fault(error))?;
+        let all = SafeTensors::deserialize(&self.bytes).map_err(|error| self.caused("", error))?;
+        let tensor = all.tensor(name).map_err(|error| self.caused("", error))?;
         if tensor.dtype() != Dtype::F32 || tensor.shape() != shape {
             let (kind, found) = (tensor.dtype(), tensor.shape());
             return Err(self.fault(format!("{name}: {kind:?} of shape {found:?}: expected F32 {shape:?}")));

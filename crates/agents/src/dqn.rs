@@ -23,7 +23,7 @@
 use crate::adam::{Adam, Rates, clip_norm};
 use crate::agent::{Head, Network, best_value};
 use crate::draw::Draw;
-use crate::env::{self, End, Env, Report, fits, shape};
+use crate::env::{self, End, Env, Report, fit, shape};
 use crate::error::{LearnError, require};
 use crate::math::all_finite;
 use crate::net::{Activation, Mlp, Pass};
@@ -267,7 +267,7 @@ impl Learner {
     /// Goes on until `total_steps`.
     ///
     /// # Errors
-    /// Environments that do not fit, what they say, or a number that is not finite.
+    /// No environments, some that do not fit, what they say, or a number that is not finite.
     pub fn learn<E: Env>(
         &mut self,
         envs: &mut [E],
@@ -321,11 +321,11 @@ impl Learner {
         if self.running && !due && self.replay.len() == envs.len() {
             return Ok(());
         }
+        fit(envs, (self.mlp.inputs, self.nodes))?;
         for (index, env) in envs.iter_mut().enumerate() {
-            fits(index, env, (self.mlp.inputs, self.nodes))?;
             env.restart(segment(self.steps) * count + index as u64)?;
         }
-        let capacity = (self.config.buffer / envs.len().max(1)).max(1);
+        let capacity = (self.config.buffer / envs.len()).max(1);
         self.replay = (0..envs.len()).map(|_| Replay::new(capacity, self.mlp.inputs, self.nodes)).collect();
         self.tally.play.restart(envs.len());
         self.running = true;

@@ -129,21 +129,26 @@ impl Tally {
 
 /// Width and nodes that all environments share.
 pub(crate) fn shape<E: Env>(envs: &[E]) -> Result<(usize, usize), LearnError> {
-    let first =
-        envs.first().ok_or(LearnError::Shape { index: 0, what: "environments", found: 0, expected: 1 })?;
-    let expected = (first.width(), first.nodes());
-    for (index, env) in envs.iter().enumerate() {
-        fits(index, env, expected)?;
-    }
-    Ok(expected)
+    let shared = envs.first().map_or((0, 0), |first| (first.width(), first.nodes()));
+    fit(envs, shared)?;
+    Ok(shared)
 }
 
-pub(crate) fn fits<E: Env>(index: usize, env: &E, expected: (usize, usize)) -> Result<(), LearnError> {
-    let pairs = [("numbers in an observation", env.width(), expected.0), ("nodes", env.nodes(), expected.1)];
-    match pairs.into_iter().find(|(_, found, expected)| found != expected) {
-        Some((what, found, expected)) => Err(LearnError::Shape { index, what, found, expected }),
-        None => Ok(()),
+/// Refuses no environments at all, and any whose width and nodes are not the expected ones.
+pub(crate) fn fit<E: Env>(envs: &[E], (width, nodes): (usize, usize)) -> Result<(), LearnError> {
+    if envs.is_empty() {
+        return Err(LearnError::Shape { index: 0, what: "environments", found: 0, expected: 1 });
     }
+    for (index, env) in envs.iter().enumerate() {
+        for (what, found, expected) in
+            [("numbers in an observation", env.width(), width), ("nodes", env.nodes(), nodes)]
+        {
+            if found != expected {
+                return Err(LearnError::Shape { index, what, found, expected });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A training day.

@@ -62,8 +62,11 @@ pub enum LearnError {
     Checkpoint {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// What is wrong with it, in the cause's words where there is one.
         what: String,
+        /// The error below, if it is not one of this crate's own checks.
+        #[source]
+        cause: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
 }
 

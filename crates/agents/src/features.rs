@@ -10,10 +10,15 @@
 //! dear: the nearest nodes may all have slow registries.
 //!
 //! # Memory
-//! Everything that is remembered comes from requests that have arrived. Each adds, for its function, a weight to every
-//! node: [`NEAR_MS`] / ([`NEAR_MS`] + T_comm of one megabyte), 1 at its source and less the farther away. Weights decay
-//! with the number of requests, not with time, over [`MEMORY`] requests, so the numbers mean the same in a calm hour and
-//! in a busy one.
+//! What is remembered comes from requests that are in a batch at the instant at which they arrive. Each adds, for its function, a
+//! weight to every node: [`NEAR_MS`] / ([`NEAR_MS`] + T_comm of one megabyte), 1 at its source and less the farther away. Weights
+//! decay with the number of requests that are remembered, not with time, over [`MEMORY`] of them, so the numbers mean the same in a
+//! calm hour and in a busy one.
+//!
+//! Who finds no room on arrival is never remembered: the simulator puts such a request into no batch until some node has room, and by
+//! then nothing tells it from one that was deferred, which was remembered when it arrived. So demand, popularity and pressure say what is asked
+//! of the cluster as long as it has room for every function, and too little of it under overload. The weights of [`VERSION`] are
+//! trained on memories of this kind.
 //!
 //! # Scale
 //! What is the same for all options of a decision would cancel out of a linear scorer, so it comes as a product with what
@@ -107,6 +112,8 @@ impl Options {
 #[derive(Clone, Debug)]
 pub struct Features {
     nodes: usize,
+    /// What the platform is recognised by.
+    marks: Vec<[f64; 3]>,
     /// By source: all nodes, fastest link first, the source itself in front.
     order: Vec<u32>,
     /// By source and node: how near the node is, from 0 to 1.
@@ -154,6 +161,7 @@ impl Features {
         }
         Features {
             nodes,
+            marks: marks(platform).collect(),
             order,
             near,
             demand: vec![0.0; functions * nodes],
@@ -173,6 +181,20 @@ impl Features {
         }
     }
 
+    /// Whether this is the platform that the tables are of. Looked at are, for each node, its cores, its registry bandwidth and its
+    /// link to the next node (the last one's to the first), and for each function its cores, image and initialisation: not all of
+    /// the links, since this is asked for every batch. So every node has two of its links looked at, and a platform with other
+    /// nodes, functions or places is not this one; one that differs in nothing but other links passes for it.
+    pub fn are_of(&self, platform: &Platform) -> bool {
+        self.nodes == platform.topology.nodes.len() && marks(platform).eq(self.marks.iter().copied())
+    }
+
+    /// The tables that are kept, if they [are of](Self::are_of) this platform; otherwise new ones, with nothing remembered.
+    pub(crate) fn kept<'a>(kept: &'a mut Option<Features>, platform: &Platform) -> &'a mut Features {
+        kept.take_if(|features| !features.are_of(platform));
+        kept.get_or_insert_with(|| Features::new(platform))
+    }
+
     /// A new batch: its requests are remembered, and counted as left. Call it once for each batch, in order.
     pub fn begin(&mut self, problem: &BatchProblem<'_>) {
         let platform = problem.platform;
@@ -185,7 +207,8 @@ impl Features {
             let source = request.source.index();
             self.batch_cores[source] += platform.function(request.function).cores.milli as f32;
             self.batch_requests[request.function.index() * self.nodes + source] += 1;
-            // Who waited was remembered when it arrived.
+            // Who waited is not remembered: of those the deferred ones were, when they arrived, and the ones that found no room then
+            // never are (see the module).
             if request.arrival == problem.now() {
                 self.remember(platform, request);
             }
@@ -358,6 +381,17 @@ impl Features {
         }
         self.popularity[request.function.index()] += self.gain;
     }
+}
+
+/// What a platform is recognised by: see [`Features::are_of`].
+fn marks(platform: &Platform) -> impl Iterator<Item = [f64; 3]> {
+    let nodes = platform.node_ids().map(move |v| {
+        let next = NodeId((v.0 + 1) % platform.topology.nodes.len() as u32);
+        let node = platform.node(v);
+        [f64::from(node.cores.milli), node.registry_bandwidth.0, platform.topology.links.rate(v, next).0]
+    });
+    let functions = platform.functions.iter();
+    nodes.chain(functions.map(|f| [f64::from(f.cores.milli), f.image.0, f.init.0]))
 }
 
 /// Whether none of these is in time.

@@ -4,7 +4,8 @@
 //! # One generation
 //! 1. `days` training days are played up to a random batch. From there `replicas` copies of the simulation go on with the
 //!    *same* arrivals, each drawing its decisions from the softmax of the scores.
-//! 2. A decision's return is minus what the `horizon` requests from its own on cost (latency, plus the penalty if late).
+//! 2. A decision's return is minus what the `horizon` requests from its own on cost: latency, plus the penalty if late; of one
+//!    that is rejected, or still waits when all of the stretch have arrived, the wait takes the place of latency.
 //!    Its baseline is the mean return, at the same request, of the other replicas: whatever the arrivals cost anyone drops
 //!    out, and what is left is noise of decisions only.
 //! 3. Some epochs of Adam on the clipped objective of [`Surrogate`], with advantages in units of their own deviation.
@@ -76,7 +77,7 @@ impl Solver for Actor {
     fn solve(&mut self, problem: &BatchProblem<'_>, _budget: &Budget) -> Result<Solution, SolveError> {
         let Actor { scale: Scale { scorer, features, options }, temperature, draw, first, requests, drawn } =
             self;
-        let features = features.get_or_insert_with(|| Features::new(problem.platform));
+        let features = Features::kept(features, problem.platform);
         let placement = decide(features, options, problem, |k, _, options| {
             let log_probs = scorer.log_probs(options, *temperature);
             let choice = choose(&log_probs, options.len, draw.unit());
@@ -103,9 +104,9 @@ fn choose(log_probs: &[f32; OPTIONS], len: usize, unit: f64) -> usize {
 }
 
 /// A copy after its play: what it decided, and what each request cost.
-struct Replica {
+struct Replica<'a> {
     drawn: Vec<Drawn>,
-    costs: Costs,
+    costs: Costs<'a>,
 }
 
 /// One generation.
@@ -114,52 +115,18 @@ pub(crate) fn step(
     settings: &Gradient,
     training: &[Day],
 ) -> Result<Lesson, LearnError> {
-    let length = settings.requests + settings.horizon;
-    let mut forks = Vec::new();
-    for _ in 0..learner.config.days {
-        let Learner { scorer, draw, .. } = learner;
-        let day = &training[draw.below(training.len())];
-        let mut scale = Scale::new(scorer.clone());
-        if let Some((simulation, first)) = stretch(day, length, &mut scale, draw)? {
-            forks.push((simulation, first, scale));
-        }
-    }
-    let noise = learner.seed.derive("gradient", learner.curve.len() as u64);
-    let penalty = learner.config.slo_penalty_ms;
-    let count = forks.len() * settings.replicas;
-    let replicas: Result<Vec<Replica>, LearnError> = (0..count)
-        .into_par_iter()
-        .map(|index| {
-            let (simulation, first, scale) = &forks[index / settings.replicas];
-            let mut actor = Actor {
-                scale: scale.clone(),
-                temperature: settings.temperature_ms as f32 / 100.0,
-                draw: Draw::new(noise.derive("replica", index as u64)),
-                first: *first,
-                requests: settings.requests,
-                drawn: Vec::new(),
-            };
-            let mut costs = Costs::new(*first, length, penalty);
-            go_on(&mut simulation.clone(), &mut actor, &mut costs)?;
-            Ok(Replica { drawn: actor.drawn, costs })
-        })
-        .collect();
-    let mut replicas = replicas?;
+    let passes = Passes::new(settings.epochs, settings.minibatch, settings.temperature_ms);
+    let mut replicas = play(learner, settings, passes.temperature, training)?;
     for together in replicas.chunks_mut(settings.replicas) {
         compare(together, settings.horizon);
     }
     let decisions = replicas.iter().map(|replica| replica.costs.decisions).sum();
-    let of_requests = replicas.iter().flat_map(|replica| &replica.costs.of[..settings.requests]);
-    let cost_ms = of_requests.sum::<f64>() / (count * settings.requests).max(1) as f64;
+    let of_requests = replicas.iter().flat_map(|replica| replica.costs.of.iter().take(settings.requests));
+    let cost_ms = of_requests.sum::<f64>() / (replicas.len() * settings.requests).max(1) as f64;
     let mut drawn: Vec<Drawn> = replicas.into_iter().flat_map(|replica| replica.drawn).collect();
     let square = drawn.iter().map(|drawn| drawn.advantage.powi(2)).sum::<f64>();
     let deviation = (square / drawn.len().max(1) as f64).sqrt() + 1e-8;
     drawn.iter_mut().for_each(|drawn| drawn.advantage /= deviation);
-    let passes = Passes {
-        epochs: settings.epochs,
-        minibatch: settings.minibatch,
-        temperature: settings.temperature_ms as f32 / 100.0,
-    };
     let loss = learner.fit(
         &passes,
         &drawn,
@@ -173,8 +140,46 @@ pub(crate) fn step(
     Ok(Lesson { decisions, cost_ms, loss })
 }
 
+/// Plays the stretches of a generation: `replicas` copies of each, one after the other.
+fn play<'a>(
+    learner: &mut Learner,
+    settings: &Gradient,
+    temperature: f32,
+    training: &'a [Day],
+) -> Result<Vec<Replica<'a>>, LearnError> {
+    let length = settings.requests + settings.horizon;
+    let penalty = learner.config.slo_penalty_ms;
+    let mut forks = Vec::new();
+    for _ in 0..learner.config.days {
+        let Learner { scorer, draw, .. } = learner;
+        let day = &training[draw.below(training.len())];
+        let mut scale = Scale::new(scorer.clone());
+        if let Some((simulation, costs)) = stretch(day, length, penalty, &mut scale, draw)? {
+            forks.push((simulation, costs, scale));
+        }
+    }
+    let noise = learner.seed.derive("gradient", learner.curve.len() as u64);
+    (0..forks.len() * settings.replicas)
+        .into_par_iter()
+        .map(|index| {
+            let (simulation, costs, scale) = &forks[index / settings.replicas];
+            let mut costs = costs.clone();
+            let mut actor = Actor {
+                scale: scale.clone(),
+                temperature,
+                draw: Draw::new(noise.derive("replica", index as u64)),
+                first: costs.first(),
+                requests: settings.requests,
+                drawn: Vec::new(),
+            };
+            go_on(&mut simulation.clone(), &mut actor, &mut costs)?;
+            Ok(Replica { drawn: actor.drawn, costs })
+        })
+        .collect()
+}
+
 /// Gives every decision its advantage over the other replicas.
-fn compare(replicas: &mut [Replica], horizon: usize) {
+fn compare(replicas: &mut [Replica<'_>], horizon: usize) {
     let returns: Vec<Vec<f64>> = replicas.iter().map(|replica| returns(&replica.costs.of, horizon)).collect();
     let others = (replicas.len() - 1) as f64;
     for (index, replica) in replicas.iter_mut().enumerate() {

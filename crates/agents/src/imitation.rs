@@ -18,7 +18,7 @@
 use crate::env::Day;
 use crate::error::{LearnError, require};
 use crate::features::{Features, Options};
-use crate::scale::{Costs, Learner, Lesson, Passes, Scale, decide, stretch};
+use crate::scale::{Learner, Lesson, Passes, Scale, decide, stretch};
 use scale_model::{BatchProblem, Budget, Decision, Placement, Solver};
 use serde::{Deserialize, Serialize};
 
@@ -65,18 +65,15 @@ pub(crate) fn step(
         let Learner { config, scorer, draw, .. } = learner;
         let day = &training[draw.below(training.len())];
         let mut scale = Scale::new(scorer.clone());
-        let Some((mut simulation, first)) = stretch(day, settings.requests, &mut scale, draw)? else {
+        let penalty = config.slo_penalty_ms;
+        let Some((mut simulation, mut costs)) = stretch(day, settings.requests, penalty, &mut scale, draw)?
+        else {
             continue;
         };
         // Scale looks at the batch as it decides it, and a second pair of eyes as the teacher does.
         let mut eyes = scale.features.clone().unwrap_or_else(|| Features::new(&day.platform));
-        let mut costs = Costs::new(first, settings.requests, config.slo_penalty_ms);
-        loop {
+        while costs.concern(simulation.problem().requests) {
             let problem = simulation.problem();
-            let end = u64::from(first) + settings.requests as u64;
-            if problem.requests.iter().all(|request| u64::from(request.id.0) >= end) {
-                break;
-            }
             let taught = teacher.solve(&problem, &Budget::default())?.placement;
             label(&problem, &taught, &mut eyes, &mut labels);
             let own = scale.solve(&problem, &Budget::default())?.placement;
@@ -86,18 +83,15 @@ pub(crate) fn step(
             }
             simulation.commit(&mut costs);
             simulation.settle()?;
-            if !simulation.advance(&mut ()) {
+            if !simulation.advance(&mut costs) {
                 break;
             }
         }
+        costs.close(simulation.problem().now());
         decisions += costs.decisions;
-        cost += costs.of.iter().sum::<f64>() / (costs.of.len() * config.days) as f64;
+        cost += costs.of.iter().sum::<f64>() / (settings.requests * config.days) as f64;
     }
-    let passes = Passes {
-        epochs: settings.epochs,
-        minibatch: settings.minibatch,
-        temperature: settings.temperature_ms as f32 / 100.0,
-    };
+    let passes = Passes::new(settings.epochs, settings.minibatch, settings.temperature_ms);
     // Cross-entropy.
     let loss = learner.fit(
         &passes,

@@ -1,9 +1,9 @@
-//! Learned schedulers: *Scale*, the paper's PPO actor-critic with the hierarchical action (node, then new container or
-//! reuse; section IV, Algorithm 1), and its baseline m-DQN.
+//! Learned schedulers: [`scale`], our own; the paper's PPO actor-critic with the hierarchical action (node, then new container
+//! or reuse; section IV, Algorithm 1); and the paper's baseline m-DQN.
 //!
-//! Both train on the simulator itself ([`scale_sim::Simulation`]), over days that the caller lists, and act as a
-//! [`Scheduler`](scale_model::Scheduler); our own agent decides whole batches, as a [`Solver`](scale_model::Solver). A training
-//! is a pure function of configuration, environments and seed.
+//! All train on the simulator itself ([`scale_sim::Simulation`]), over days that the caller lists. The paper's two act as a
+//! [`Scheduler`](scale_model::Scheduler); our own decides whole batches, as a [`Solver`](scale_model::Solver). A training is a
+//! pure function of configuration, environments and seed.
 //!
 //! # Reading order
 //! 1. [`observe`]: what an agent sees (9), may do and gets (10). [`env`](mod@env): the simulator with `reset` and `step`.
@@ -12,7 +12,7 @@
 //! 4. Beyond the paper: [`scale`], a policy with foresight; what it looks at ([`features`]) and its [`scorer`]. It is
 //!    trained by [`evolution`] strategies; [`imitation`] and policy [`gradient`] are there to compare with.
 //!    [`lookahead`] is no scheduler but a yardstick: it knows the arrivals to come.
-//! 5. Underneath: [`net`], [`adam`], [`math`], [`draw`], [`error`].
+//! 5. Underneath: [`net`] on `math`, [`adam`], [`draw`], [`checkpoint`], [`error`].
 
 pub mod adam;
 pub mod agent;
@@ -27,7 +27,7 @@ pub mod gradient;
 pub mod hierarchy;
 pub mod imitation;
 pub mod lookahead;
-pub mod math;
+mod math;
 pub mod net;
 pub mod observe;
 pub mod ppo;

@@ -5,7 +5,7 @@ use gemm::Parallelism;
 
 /// A matrix that lies in a slice: `rows x columns`, row-major, or the transpose of such a one.
 #[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
+pub(crate) struct View<'a> {
     data: &'a [f32],
     rows: usize,
     columns: usize,
@@ -18,13 +18,13 @@ impl<'a> View<'a> {
     ///
     /// # Panics
     /// If `data` has not `rows * columns` numbers.
-    pub fn new(data: &'a [f32], rows: usize, columns: usize) -> View<'a> {
+    pub(crate) fn new(data: &'a [f32], rows: usize, columns: usize) -> View<'a> {
         assert_eq!(data.len(), rows * columns, "a matrix of {rows} x {columns}");
         View { data, rows, columns, strides: (columns as isize, 1) }
     }
 
     /// Its transpose, without moving anything.
-    pub fn transposed(self) -> View<'a> {
+    pub(crate) fn transposed(self) -> View<'a> {
         View { rows: self.columns, columns: self.rows, strides: (self.strides.1, self.strides.0), ..self }
     }
 }
@@ -33,20 +33,9 @@ impl<'a> View<'a> {
 /// and seeds over threads, and the sums are then the same for any number of them. The library chooses its kernel by the
 /// processor, so another kind of processor may give other last bits.
 ///
-/// ```
-/// use scale_agents::math::{View, multiply};
-/// let (a, b) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0]);
-/// let mut out = [100.0, 100.0];
-/// // (1 2; 3 4) (5; 6) = (17; 39)
-/// multiply(&mut out, View::new(&a, 2, 2), View::new(&b, 2, 1), false);
-/// assert_eq!(out, [17.0, 39.0]);
-/// multiply(&mut out, View::new(&a, 2, 2).transposed(), View::new(&b, 2, 1), true);
-/// assert_eq!(out, [17.0 + 23.0, 39.0 + 34.0]);
-/// ```
-///
 /// # Panics
 /// If the shapes do not fit.
-pub fn multiply(out: &mut [f32], left: View<'_>, right: View<'_>, add: bool) {
+pub(crate) fn multiply(out: &mut [f32], left: View<'_>, right: View<'_>, add: bool) {
     assert_eq!(left.columns, right.rows, "the inner sizes of a product");
     assert_eq!(out.len(), left.rows * right.columns, "the size of a product");
     let (m, n, k) = (left.rows, right.columns, left.columns);
@@ -84,7 +73,7 @@ pub fn multiply(out: &mut [f32], left: View<'_>, right: View<'_>, add: bool) {
 /// e^x to 2 units in the last place; below -87 and above 88 it stays at their values, so it is never 0 and never
 /// infinite. The polynomial is that of the Cephes library (S. Moshier).
 #[inline(always)]
-pub fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23: adding it rounds to a whole number, which then stands in the low bits.
     let x = if x < -87.0 { -87.0 } else { x };
     let x = if x > 88.0 { 88.0 } else { x };
@@ -104,7 +93,7 @@ pub fn exp(x: f32) -> f32 {
 
 /// Natural logarithm of a normal positive number. The polynomial is that of the Cephes library (S. Moshier).
 #[inline(always)]
-pub fn ln(x: f32) -> f32 {
+pub(crate) fn ln(x: f32) -> f32 {
     let bits = x.to_bits();
     let exponent = (bits >> 23) as i32 - 126;
     let mantissa = f32::from_bits((bits & 0x007f_ffff) | 0x3f00_0000);
@@ -127,7 +116,7 @@ pub fn ln(x: f32) -> f32 {
 
 /// Hyperbolic tangent. The polynomial near 0 is that of the Cephes library (S. Moshier).
 #[inline(always)]
-pub fn tanh(x: f32) -> f32 {
+pub(crate) fn tanh(x: f32) -> f32 {
     let z = x * x;
     let p = -5.704_988_7e-3_f32;
     let p = p * z + 2.063_909e-2;
@@ -140,7 +129,7 @@ pub fn tanh(x: f32) -> f32 {
 }
 
 /// Whether every number is finite. A sum would do, but overflows where the numbers do not.
-pub fn all_finite(numbers: &[f32]) -> bool {
+pub(crate) fn all_finite(numbers: &[f32]) -> bool {
     numbers.iter().fold(true, |all, number| all & number.is_finite())
 }
 
@@ -174,6 +163,13 @@ mod tests {
 
     #[test]
     fn products_equal_the_sums_that_they_stand_for() {
+        // By hand: (1 2; 3 4) (5; 6) = (17; 39), and the transpose gives (23; 34).
+        let (a, b) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0]);
+        let mut out = [100.0, 100.0];
+        multiply(&mut out, View::new(&a, 2, 2), View::new(&b, 2, 1), false);
+        assert_eq!(out, [17.0, 39.0]);
+        multiply(&mut out, View::new(&a, 2, 2).transposed(), View::new(&b, 2, 1), true);
+        assert_eq!(out, [17.0 + 23.0, 39.0 + 34.0]);
         for (m, k, n) in [(1, 1, 1), (3, 5, 2), (64, 37, 130), (7, 512, 64)] {
             let number = |i: usize| ((i * 7919 % 1000) as f32 - 500.0) / 500.0;
             let left: Vec<f32> = (0..m * k).map(number).collect();

@@ -21,7 +21,7 @@
 use crate::adam::{Adam, Rates, clip_norm};
 use crate::agent::{Head, Network};
 use crate::draw::Draw;
-use crate::env::{End, Env, Report, Tally, fits, shape};
+use crate::env::{End, Env, Report, Tally, fit, shape};
 use crate::error::{LearnError, require};
 use crate::hierarchy::Row;
 use crate::math::all_finite;
@@ -252,7 +252,7 @@ impl Learner {
     /// One episode of Algorithm 1: a rollout and an update.
     ///
     /// # Errors
-    /// Environments that do not fit, what they say, or a number that is not finite.
+    /// No environments, some that do not fit, what they say, or a number that is not finite.
     pub fn iterate<E: Env>(&mut self, envs: &mut [E]) -> Result<&Progress, LearnError> {
         self.restart(envs)?;
         let mut progress = self.collect(envs)?; // Line 3: collect trajectories with the current policy.
@@ -271,9 +271,7 @@ impl Learner {
 
     /// Begins the environments anew at the first iteration, after a resumption and where the configuration says so.
     fn restart<E: Env>(&mut self, envs: &mut [E]) -> Result<(), LearnError> {
-        for (index, env) in envs.iter().enumerate() {
-            fits(index, env, (self.actor.inputs, self.nodes))?;
-        }
+        fit(envs, (self.actor.inputs, self.nodes))?;
         let done = self.curve.len() as u64;
         let every = self.config.restart_rollouts;
         let due = every > 0 && done.is_multiple_of(every);
@@ -402,7 +400,7 @@ impl Learner {
 
 /// What a rollout saw and did; row t E + e is step t of environment e of E.
 #[derive(Clone, Debug, Default)]
-pub struct Rollout {
+struct Rollout {
     envs: usize,
     width: usize,
     nodes: usize,
@@ -569,16 +567,37 @@ impl Update {
         rollout: &Rollout,
         chosen: &[usize],
     ) -> Losses {
-        let (count, nodes) = (chosen.len(), rollout.nodes);
         let (theta, phi) = parameters.split_at(actor.parameters());
         self.input.clear();
         for &row in chosen {
             self.input.extend_from_slice(rollout.observation(row));
         }
         self.gradient.resize(parameters.len(), 0.0);
-        self.weights.resize(nodes, 0.0);
         let mut losses = Losses::default();
+        self.of_actor(config, actor, theta, rollout, chosen, &mut losses);
+        self.of_critic(config, critic, phi, rollout, chosen, &mut losses);
+        let n = chosen.len() as f64;
+        Losses {
+            policy: losses.policy / n,
+            value: losses.value / n,
+            entropy: losses.entropy / n,
+            kl: losses.kl / n,
+            clipped: losses.clipped / n,
+        }
+    }
 
+    /// The part by theta: objective and entropy. Their sums are added to the losses.
+    fn of_actor(
+        &mut self,
+        config: &PpoConfig,
+        actor: &Mlp,
+        theta: &[f32],
+        rollout: &Rollout,
+        chosen: &[usize],
+        losses: &mut Losses,
+    ) {
+        let (count, nodes) = (chosen.len(), rollout.nodes);
+        self.weights.resize(nodes, 0.0);
         self.actor.forward(actor, theta, &self.input, count);
         let (logits, back) = self.actor.ends();
         let (mean, deviation) = match config.normalize_advantage && count > 1 {
@@ -603,9 +622,20 @@ impl Update {
             let for_log_prob = -surrogate.slope * share;
             policy.gradient(action, for_log_prob as f32, -(config.entropy_coefficient * share) as f32, back);
         }
-        let (for_theta, for_phi) = self.gradient.split_at_mut(theta.len());
-        self.actor.backward(actor, theta, &self.input, for_theta);
+        self.actor.backward(actor, theta, &self.input, &mut self.gradient[..theta.len()]);
+    }
 
+    /// The part by phi: the critic's error. Its sum of squares is added to the losses.
+    fn of_critic(
+        &mut self,
+        config: &PpoConfig,
+        critic: &Mlp,
+        phi: &[f32],
+        rollout: &Rollout,
+        chosen: &[usize],
+        losses: &mut Losses,
+    ) {
+        let count = chosen.len();
         self.critic.forward(critic, phi, &self.input, count);
         let (values, back) = self.critic.ends();
         for ((&row, &value), back) in chosen.iter().zip(values).zip(back) {
@@ -622,16 +652,8 @@ impl Update {
             losses.value += f64::from(error) * f64::from(error);
             *back = (config.value_coefficient * 2.0 / count as f64) as f32 * error * slope;
         }
-        self.critic.backward(critic, phi, &self.input, for_phi);
-
-        let n = count as f64;
-        Losses {
-            policy: losses.policy / n,
-            value: losses.value / n,
-            entropy: losses.entropy / n,
-            kl: losses.kl / n,
-            clipped: losses.clipped / n,
-        }
+        let theta = self.gradient.len() - phi.len();
+        self.critic.backward(critic, phi, &self.input, &mut self.gradient[theta..]);
     }
 }
 

@@ -19,9 +19,10 @@ use crate::imitation::{self, Imitation};
 use crate::scorer::Scorer;
 use rayon::prelude::*;
 use scale_model::{
-    BatchProblem, Budget, ClusterState, Decision, Outcome, Placement, Seed, Solution, SolveError, Solver,
+    BatchProblem, Budget, ClusterState, Decision, Milliseconds, Outcome, Placement, Request, Seed, Solution,
+    SolveError, Solver, Time,
 };
-use scale_sim::{Observer, Policy, SimError, Simulation, Summary, simulate};
+use scale_sim::{Observer, Policy, Rejection, SimError, Simulation, Summary, simulate};
 use serde::{Deserialize, Serialize};
 
 /// The policy. It decides a batch request by request: first, in the batch's order, those that some candidate still serves in
@@ -32,10 +33,14 @@ use serde::{Deserialize, Serialize};
 /// others do. In the batch's order it takes them from requests that could be in time, which makes more of these late: near full
 /// load the cluster tips over, as with every rule that decides in order (`experiments/load.toml`). Late it is anyway; last it only
 /// takes what is left.
+///
+/// # Platforms
+/// Tables of the platform and what is remembered are kept from batch to batch. A batch of another platform
+/// ([`Features::are_of`] says what is recognised) begins anew, as a fresh policy would.
 #[derive(Clone, Debug)]
 pub struct Scale {
     pub(crate) scorer: Scorer,
-    /// Made at the first batch, when the platform is known.
+    /// Made at the first batch of a platform.
     pub(crate) features: Option<Features>,
     pub(crate) options: Options,
 }
@@ -51,7 +56,7 @@ impl Solver for Scale {
     /// The budget is not looked at: the rule ends by itself.
     fn solve(&mut self, problem: &BatchProblem<'_>, _budget: &Budget) -> Result<Solution, SolveError> {
         let Scale { scorer, features, options } = self;
-        let features = features.get_or_insert_with(|| Features::new(problem.platform));
+        let features = Features::kept(features, problem.platform);
         let placement = decide(features, options, problem, |_, _, options| {
             scorer.best(options).map(|best| options.decisions[best])
         });
@@ -411,75 +416,241 @@ impl Learner {
 
 /// How [`Learner::fit`] goes through its examples.
 pub(crate) struct Passes {
-    pub(crate) epochs: usize,
+    epochs: usize,
     /// Examples of one step.
-    pub(crate) minibatch: usize,
+    minibatch: usize,
     /// Of the softmax over scores, in units of 100 ms.
     pub(crate) temperature: f32,
 }
 
+impl Passes {
+    /// From what a method's table says.
+    pub(crate) fn new(epochs: usize, minibatch: usize, temperature_ms: f64) -> Passes {
+        Passes { epochs, minibatch, temperature: temperature_ms as f32 / 100.0 }
+    }
+}
+
 /// A stretch of a day from a batch after its warm-up on, drawn so that `length` requests come after it where the day has as
-/// many: the day played up to there, and the number of its first request. `None` if the day ends before.
+/// many: the day played up to there, and the costs of these requests, of which none is decided. `None` if the day ends before.
 pub(crate) fn stretch<'a>(
     day: &'a Day,
     length: usize,
+    slo_penalty_ms: f64,
     scale: &mut Scale,
     draw: &mut Draw,
-) -> Result<Option<(Simulation<'a>, u32)>, LearnError> {
+) -> Result<Option<(Simulation<'a>, Costs<'a>)>, LearnError> {
     let requests = &day.workload.requests;
     let warm = requests.partition_point(|request| request.arrival < day.sim.warmup_until);
     let first = warm + draw.below(requests.len().saturating_sub(warm + length).max(1));
-    let Some(first) = requests.get(first) else { return Ok(None) };
+    let asked = requests.iter().skip(first).take(length).count();
+    let Some(begin) = requests.get(first).map(|request| request.arrival) else { return Ok(None) };
+    let mut costs = Costs::new(&requests[first..first + asked], day, slo_penalty_ms);
     let mut simulation = Simulation::new(&day.platform, &day.workload, day.sim)?;
-    while simulation.advance(&mut ()) {
-        if simulation.problem().now() >= first.arrival {
-            return Ok(Some((simulation, first.id.0)));
+    while simulation.advance(&mut costs) {
+        if simulation.problem().now() >= begin {
+            return Ok(Some((simulation, costs)));
         }
         simulation.play(&mut Policy::Solver(scale, Budget::default()), &mut ())?;
     }
     Ok(None)
 }
 
-/// Plays on from the batch at hand until the requests whose costs are asked for have arrived.
+/// Plays on from the batch at hand until the requests whose costs are asked for have arrived, and charges those that then still
+/// wait.
 pub(crate) fn go_on(
     simulation: &mut Simulation<'_>,
     solver: &mut dyn Solver,
-    costs: &mut Costs,
+    costs: &mut Costs<'_>,
 ) -> Result<(), SimError> {
-    let end = u64::from(costs.first) + costs.of.len() as u64;
     let mut policy = Policy::Solver(solver, Budget::default());
-    while simulation.problem().requests.iter().any(|request| u64::from(request.id.0) < end) {
+    while costs.concern(simulation.problem().requests) {
         simulation.play(&mut policy, costs)?;
-        if !simulation.advance(&mut ()) {
+        if !simulation.advance(costs) {
             break;
         }
     }
+    costs.close(simulation.problem().now());
     Ok(())
 }
 
-/// What the requests of a stretch cost: latency, plus the penalty if late, in ms, by request from `first` on. Of one that
-/// still waits it is the wait so far.
-pub(crate) struct Costs {
-    pub(crate) first: u32,
-    pub(crate) slo_penalty_ms: f64,
+/// What the requests of a stretch cost, in ms: latency, plus the penalty if late. Of one that is rejected it is what it waited and
+/// the penalty; of one that still waits at the end, the wait so far, and the penalty if that alone is longer than its SLO. So it
+/// costs something to let a request wait, whether or not there was room to offer it to anyone.
+#[derive(Clone)]
+pub(crate) struct Costs<'a> {
+    /// The requests, by number without a gap.
+    requests: &'a [Request],
+    /// By request: its cost.
     pub(crate) of: Vec<f64>,
+    /// By request: whether it is placed or rejected, so that nothing more is charged.
+    pub(crate) done: Vec<bool>,
     pub(crate) decisions: u64,
+    slo_penalty_ms: f64,
+    /// How long a request waits before it is rejected.
+    patience: Milliseconds,
+    /// Of the last batch.
+    now: Time,
 }
 
-impl Costs {
-    pub(crate) fn new(first: u32, length: usize, slo_penalty_ms: f64) -> Costs {
-        Costs { first, slo_penalty_ms, of: vec![0.0; length], decisions: 0 }
+impl<'a> Costs<'a> {
+    /// Of consecutive requests of a day, none of which is decided.
+    pub(crate) fn new(requests: &'a [Request], day: &Day, slo_penalty_ms: f64) -> Costs<'a> {
+        Costs {
+            requests,
+            of: vec![0.0; requests.len()],
+            done: vec![false; requests.len()],
+            decisions: 0,
+            slo_penalty_ms,
+            patience: day.sim.patience.unwrap_or(Milliseconds(f64::INFINITY)),
+            now: Time(0.0),
+        }
+    }
+
+    /// Number of the first request.
+    pub(crate) fn first(&self) -> u32 {
+        self.requests.first().map_or(0, |request| request.id.0)
+    }
+
+    /// Whether some request of a batch is one of these, or came before them: if none is, all of these have arrived.
+    pub(crate) fn concern(&self, batch: &[Request]) -> bool {
+        let last = self.requests.last().map(|request| request.id);
+        last.is_some_and(|last| batch.iter().any(|request| request.id <= last))
+    }
+
+    fn settle(&mut self, request: &Request, latency: Milliseconds, late: bool) {
+        let place = request.id.0.checked_sub(self.first()).map(|place| place as usize);
+        if let Some(place) = place.filter(|&place| place < self.requests.len()) {
+            self.of[place] = latency.0 + if late { self.slo_penalty_ms } else { 0.0 };
+            self.done[place] = true;
+        }
+    }
+
+    /// The end: who has arrived by now and still waits has waited so long.
+    pub(crate) fn close(&mut self, now: Time) {
+        for (place, request) in self.requests.iter().enumerate() {
+            if !self.done[place] && request.arrival <= now {
+                let wait = now - request.arrival;
+                self.of[place] = wait.0 + if wait > request.slo { self.slo_penalty_ms } else { 0.0 };
+            }
+        }
     }
 }
 
-impl Observer for Costs {
-    fn batch(&mut self, _problem: &BatchProblem<'_>, outcomes: &[Outcome], _measured: bool) {
+impl Observer for Costs<'_> {
+    fn batch(&mut self, problem: &BatchProblem<'_>, outcomes: &[Outcome], _measured: bool) {
+        self.now = problem.now();
         self.decisions += outcomes.len() as u64;
-        for outcome in outcomes {
-            let place = outcome.request.id.0.checked_sub(self.first);
-            if let Some(cost) = place.and_then(|place| self.of.get_mut(place as usize)) {
-                *cost = outcome.latency.total().0 + if outcome.late() { self.slo_penalty_ms } else { 0.0 };
+    }
+
+    fn placed(&mut self, outcome: &Outcome, _measured: bool) {
+        self.settle(&outcome.request, outcome.latency.total(), outcome.late());
+    }
+
+    fn rejected(&mut self, request: &Request, why: Rejection, _measured: bool) {
+        let wait = match why {
+            Rejection::TooLarge => Milliseconds(0.0),
+            Rejection::Patience => self.patience,
+            // Nothing has happened since the last batch.
+            Rejection::Starved => self.now - request.arrival,
+        };
+        self.settle(request, wait, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scale_model::{
+        CoreMilliseconds, Cores, Function, FunctionId, Gigahertz, Links, Megabytes, MegabytesPerSecond,
+        Memory, Node, NodeId, Objective, Platform, Position, RequestId, Topology, Workload,
+    };
+    use scale_sim::SimConfig;
+
+    /// Takes everyone, or nobody.
+    struct Either(bool);
+
+    impl Solver for Either {
+        fn solve(&mut self, problem: &BatchProblem<'_>, budget: &Budget) -> Result<Solution, SolveError> {
+            let nobody = Placement { decisions: vec![Decision::Defer; problem.requests.len()] };
+            match self.0 {
+                true => Scale::new(Scorer::greedy(0)).solve(problem, budget),
+                false => Solution::feasible(problem, nobody),
             }
         }
+    }
+
+    /// One node of one core. Function 0 takes 0.75 cores, function 1 takes 0.25, function 2 more than there are. A new container
+    /// takes 100 ms, all computation 300 ms. Each request is (arrival, function), its SLO 145 ms.
+    fn day(requests: &[(f64, u32)], patience: Option<f64>) -> Day {
+        let node = Node {
+            name: "n".into(),
+            kind: 0,
+            position: Position { latitude: 0.0, longitude: 0.0 },
+            frequency: Gigahertz(2.0),
+            cores: Cores { milli: 1000 },
+            memory: Memory { mb: 4096 },
+            registry_bandwidth: MegabytesPerSecond(100.0),
+        };
+        let function = |milli: u32| Function {
+            name: format!("f{milli}"),
+            image: Megabytes(0.0),
+            init: Milliseconds(100.0),
+            memory: Memory { mb: 128 },
+            cores: Cores { milli },
+        };
+        let links = Links::from_fn(1, |_, _| MegabytesPerSecond(1.0)).expect("there is none");
+        let platform = Platform {
+            topology: Topology { nodes: vec![node], links },
+            functions: [750, 250, 2000].map(function).to_vec(),
+        };
+        let request = |(id, &(arrival, f)): (u32, &(f64, u32))| Request {
+            id: RequestId(id),
+            function: FunctionId(f),
+            source: NodeId(0),
+            arrival: Time(arrival),
+            cpu_time: CoreMilliseconds(300.0 * platform.functions[f as usize].cores.as_f64()),
+            input: Megabytes(0.0),
+            slo: Milliseconds(145.0),
+        };
+        let requests = (0..).zip(requests).map(request).collect();
+        let sim = SimConfig {
+            keep_alive: Milliseconds(1e9),
+            patience: patience.map(Milliseconds),
+            warmup_until: Time(0.0),
+            objective: Objective::ELASTIC,
+            verify: true,
+        };
+        Day { platform, workload: Workload { requests }, sim }
+    }
+
+    /// The costs of the first so many requests, at a penalty of 1000 ms.
+    #[test]
+    fn whoever_waits_or_is_rejected_costs_too() {
+        let check = |requests: &[(f64, u32)], asked: usize, patience, takes: bool, expected: &[f64]| {
+            let day = day(requests, patience);
+            let mut costs = Costs::new(&day.workload.requests[..asked], &day, 1000.0);
+            let mut simulation =
+                Simulation::new(&day.platform, &day.workload, day.sim).expect("it can be played");
+            assert!(simulation.advance(&mut costs));
+            go_on(&mut simulation, &mut Either(takes), &mut costs).expect("it plays");
+            assert_eq!(costs.of, expected, "{requests:?}, patience {patience:?}");
+        };
+        // The first runs until 400 and is late. Two more find no room; the small one at 200 ends the stretch, when they have waited
+        // 150 and 140 ms. They are in no batch.
+        let full = [(0.0, 0), (50.0, 0), (60.0, 0), (200.0, 1)];
+        check(&full, 3, None, true, &[1400.0, 1150.0, 140.0]);
+        // At 200 both are out of patience. So is nobody who was placed.
+        check(&full, 3, Some(100.0), true, &[1400.0, 1100.0, 1100.0]);
+        // Nobody is asked about, or only those who are placed.
+        check(&full, 1, None, true, &[1400.0]);
+        check(&full, 0, None, true, &[]);
+        // To the end: the second runs from 400 to 700 in the first one's container, the third after it to 1000.
+        check(&full, 4, None, true, &[1400.0, 1650.0, 1940.0, 1400.0]);
+        // Too large for any node: rejected at once.
+        check(&[(0.0, 0), (10.0, 2), (20.0, 1)], 2, None, true, &[1400.0, 1000.0]);
+        // Nobody is ever placed: at 50 the day is over.
+        check(&[(0.0, 0), (50.0, 0)], 2, None, false, &[1050.0, 1000.0]);
+        // Deferred in a batch, and still waiting at 200.
+        check(&[(0.0, 0), (0.0, 0), (200.0, 1)], 2, None, true, &[1400.0, 1200.0]);
     }
 }

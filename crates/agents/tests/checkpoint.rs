@@ -5,8 +5,9 @@ mod common;
 use common::{Game, Toy, day};
 use scale_agents::dqn::{self, DqnConfig};
 use scale_agents::ppo::{self, PpoConfig};
-use scale_agents::{LearnError, Network, Reward, SimEnv, observe};
+use scale_agents::{LearnError, Network, Reward, SimEnv, checkpoint, observe};
 use scale_model::Seed;
+use std::error::Error;
 use std::path::Path;
 
 fn ppo_config(total_steps: u64) -> PpoConfig {
@@ -139,4 +140,79 @@ fn a_bad_file_is_an_error_that_says_why() {
     assert!(message(&bytes(|path| other.save(path))).contains("it holds m-DQN, expected PPO"));
     std::fs::remove_file(&path).expect("it goes");
     assert!(Network::load(&path).is_err());
+}
+
+/// Whoever writes the same file at the same time, all succeed, the file is whole, and nothing is left beside it.
+#[test]
+fn the_same_training_may_be_saved_by_several_at_once() {
+    let learner = ppo::Learner::new(&ppo_config(64), 2, 2, Seed(1)).expect("a learner");
+    let expected = bytes(|path| learner.save(path));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("agent.safetensors");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..100).for_each(|_| learner.save(&path).expect("it is written")));
+        }
+    });
+    assert_eq!(std::fs::read(&path).expect("it is there"), expected);
+    let left = || std::fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(left(), 1);
+    // Nor is there after a write that fails: a folder cannot be replaced by a file.
+    let taken = folder.path().join("taken");
+    std::fs::create_dir_all(taken.join("inside")).expect("a folder");
+    learner.save(&taken).expect_err("it is a folder");
+    assert_eq!(left(), 2);
+}
+
+#[test]
+fn what_is_gone_already_is_removed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("agent.unfinished");
+    std::fs::write(&path, "anything").expect("it is written");
+    for _ in 0..2 {
+        checkpoint::remove(&path).expect("it is gone");
+        assert!(!path.exists());
+    }
+    let refused = checkpoint::remove(folder.path()).expect_err("it is a folder");
+    assert!(refused.to_string().contains(&folder.path().display().to_string()), "{refused}");
+}
+
+/// The error below can be asked for, where there is one.
+#[test]
+fn a_fault_names_its_cause() {
+    let learner = ppo::Learner::new(&ppo_config(64), 2, 2, Seed(1)).expect("a learner");
+    let good = bytes(|path| learner.save(path));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("agent.safetensors");
+    let changed = |from: &str, to: &str| {
+        let at = good.windows(from.len()).position(|part| part == from.as_bytes()).expect(from);
+        let mut bad = good.clone();
+        bad[at..at + from.len()].copy_from_slice(to.as_bytes());
+        bad
+    };
+    let check = |content: Option<Vec<u8>>, is: fn(Option<&(dyn Error + 'static)>) -> bool| {
+        match &content {
+            Some(content) => std::fs::write(&path, content).expect("it is written"),
+            None => std::fs::remove_file(&path).expect("it was there"),
+        }
+        let refused = ppo::Learner::load(&path).map(|_| ()).expect_err("it is bad");
+        assert!(is(refused.source()), "{refused}: {:?}", refused.source());
+        // It is told in the message too.
+        let cause = refused.source().map_or(String::new(), ToString::to_string);
+        assert!(refused.to_string().contains(&cause), "{refused}: {cause}");
+    };
+    check(Some(good[..100].to_vec()), |cause| {
+        cause.is_some_and(|cause| cause.is::<safetensors::SafeTensorError>())
+    });
+    check(Some(changed("critic.1.bias", "critic.9.bias")), |cause| {
+        cause.is_some_and(|cause| cause.is::<safetensors::SafeTensorError>())
+    });
+    check(Some(changed("gae_lambda", "gae_lambta")), |cause| {
+        cause.is_some_and(|cause| cause.is::<serde_json::Error>())
+    });
+    check(Some(changed("scale-agent-2", "scale-agent-9")), |cause| cause.is_none());
+    check(None, |cause| {
+        let kind = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+        kind == Some(std::io::ErrorKind::NotFound)
+    });
 }

@@ -151,8 +151,21 @@ fn a_configuration_that_makes_no_sense_is_refused_by_name() {
     assert!(error.contains("n_steps: 0"), "{error}");
     let text = serde_json::to_string(&quick_ppo(1)).expect("JSON").replace("gamma", "gama");
     assert!(serde_json::from_str::<PpoConfig>(&text).is_err(), "unknown and missing fields are refused");
+    // Nothing to learn in: also of a learner that was made without environments, as one that was read from a file.
     let none: &mut [Toy] = &mut [];
-    assert!(ppo::train(&quick_ppo(1), none, Seed(1), &mut |_| ()).is_err());
+    let ppo = || ppo::Learner::new(&quick_ppo(1), 2, 2, Seed(1)).expect("a learner");
+    let dqn = || dqn::Learner::new(&quick_dqn(1), 2, 2, Seed(1)).expect("a learner");
+    for refused in [
+        ppo::train(&quick_ppo(1), none, Seed(1), &mut |_| ()).map(|_| ()),
+        dqn::train(&quick_dqn(1), none, Seed(1), &mut |_| ()).map(|_| ()),
+        ppo().iterate(none).map(|_| ()),
+        dqn().iterate(none),
+        ppo().learn(none, &mut |_| ()),
+        dqn().learn(none, &mut |_| ()),
+    ] {
+        let error = refused.expect_err("no environments").to_string();
+        assert_eq!(error, "environment 0: environments: 0, expected 1");
+    }
     let mut mixed = [Toy::new(Game::Bandit, 2, 1), Toy::new(Game::Identity, 3, 1)];
     let error = ppo::train(&quick_ppo(1), &mut mixed, Seed(1), &mut |_| ()).expect_err("they differ");
     assert!(error.to_string().contains("environment 1: numbers in an observation: 3, expected 2"), "{error}");
@@ -324,6 +337,25 @@ fn days_without_anything_to_decide_are_an_error() {
     empty.sim.keep_alive.0 = f64::NAN;
     assert!(matches!(SimEnv::new(&[empty], 0, 0, Reward::PAPER), Err(LearnError::Simulation(_))));
     assert!(SimEnv::new(&[day(1, 3, 9), day(1, 4, 9)], 0, 0, Reward::PAPER).is_err(), "3 nodes and 4");
+}
+
+/// What an agent does on a platform does not depend on the one before, as long as both have as many nodes as its network.
+#[test]
+fn an_agent_may_go_from_one_platform_to_another_of_as_many_nodes() {
+    let days = [day(1, 4, 200), day(2, 4, 200)];
+    let ppo = ppo::Learner::new(&quick_ppo(1), observe::width(4), 4, Seed(1)).expect("a learner").network();
+    let dqn = dqn::Learner::new(&quick_dqn(1), observe::width(4), 4, Seed(1)).expect("a learner").network();
+    for network in [ppo, dqn] {
+        let fresh = || Agent::new(network.clone(), &days[0].platform).expect("it fits");
+        let played = |agent: &mut Agent, day: &scale_agents::Day| {
+            let policy = Policy::Scheduler(agent);
+            simulate(&day.platform, &day.workload, &day.sim, policy, &mut ()).expect("it plays")
+        };
+        let mut agent = fresh();
+        played(&mut agent, &days[0]);
+        assert_eq!(played(&mut agent, &days[1]), played(&mut fresh(), &days[1]), "{}", network.name());
+        assert!(Agent::new(network.clone(), &day(1, 5, 9).platform).is_err());
+    }
 }
 
 /// Both improve on the first policy in the simulator: not to a known optimum, but far beyond chance.

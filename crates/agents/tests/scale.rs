@@ -15,7 +15,7 @@ use scale_agents::scale::{Learner, Method, Scale, ScaleConfig, train};
 use scale_agents::scorer::Scorer;
 use scale_agents::{Day, LearnError};
 use scale_model::*;
-use scale_sim::{Policy, SimConfig, Simulation, simulate};
+use scale_sim::{Observer, Policy, SimConfig, Simulation, simulate};
 
 fn config(generations: u64) -> ScaleConfig {
     ScaleConfig {
@@ -330,6 +330,48 @@ fn who_is_late_anyway_comes_last() {
     }
 }
 
+/// After a day on another platform the policy does what a fresh one does.
+#[test]
+fn a_policy_may_go_from_one_platform_to_another() {
+    let mut draw = scale_agents::draw::Draw::new(Seed(2));
+    let weights = (0..Scorer::len_of(0)).map(|_| draw.normal() as f32).collect();
+    let scorer = Scorer { hidden: 0, weights };
+    let played = |scale: &mut Scale, day: &Day| {
+        let policy = Policy::Solver(scale, Budget::default());
+        simulate(&day.platform, &day.workload, &day.sim, policy, &mut ()).expect("it can be played")
+    };
+    let first = day(1, 6, 300);
+    let check = |what: &str, second: &Day| {
+        assert!(!Features::new(&first.platform).are_of(&second.platform), "{what}");
+        let mut scale = Scale::new(scorer.clone());
+        played(&mut scale, &first);
+        assert_eq!(played(&mut scale, second), played(&mut Scale::new(scorer.clone()), second), "{what}");
+    };
+    check("more nodes", &day(2, 9, 300));
+    check("fewer nodes", &day(2, 4, 300));
+    check("as many other nodes", &day(2, 6, 300));
+    let changed = |change: fn(&mut Platform)| {
+        let mut day = first.clone();
+        change(&mut day.platform);
+        day
+    };
+    let turned = changed(|platform| {
+        let old = platform.topology.links.clone();
+        platform.topology.links = Links::from_fn(6, |s, v| old.rate(v, s)).expect("positive rates");
+    });
+    check("the same nodes, the links the other way round", &turned);
+    check("larger nodes", &changed(|p| p.topology.nodes[5].cores.milli *= 2));
+    check(
+        "more functions",
+        &changed(|p| p.functions.push(Function { name: "f".into(), ..p.functions[0].clone() })),
+    );
+    check("another function", &changed(|p| p.functions[2].init.0 += 100.0));
+    // A copy is the same platform: what is remembered of it stays.
+    assert!(Features::new(&first.platform).are_of(&first.platform.clone()));
+    let mut scale = Scale::new(scorer.clone());
+    assert_ne!(played(&mut scale, &first), played(&mut scale, &first.clone()));
+}
+
 #[test]
 fn every_method_learns_to_invest_in_a_cold_start() {
     let day = commuter();
@@ -499,4 +541,57 @@ fn the_oracle_improves_on_what_it_starts_from() {
         better += usize::from(mean(&oracle.summary) < mean(&alone) - 1e-3);
     }
     assert!(better >= 2, "better on {better} of 6 days");
+}
+
+/// Who was placed where.
+#[derive(Default)]
+struct Placed(Vec<(RequestId, Decision)>);
+
+impl Observer for Placed {
+    fn placed(&mut self, outcome: &Outcome, _measured: bool) {
+        self.0.push((outcome.request.id, outcome.decision));
+    }
+}
+
+/// The first request ends 50 ms sooner on node 0, until 200 ms. The second, at 10, can run only there, for 150 ms; its SLO is 160. A
+/// third comes at 190. Who looks no farther than the first takes node 0, and whoever sees the second wait takes node 1, although the
+/// second is in no batch before the third arrives.
+#[test]
+fn the_oracle_sees_who_finds_no_room() {
+    let mut day = commuter();
+    let platform = &mut day.platform;
+    platform.topology.links = Links::from_fn(2, |_, _| MegabytesPerSecond(20.0)).expect("a positive rate");
+    platform.topology.nodes.iter_mut().for_each(|node| node.cores = Cores { milli: 1000 });
+    platform.topology.nodes[1].memory = Memory { mb: 1024 };
+    let function = |name: &str, mb: u32| Function {
+        name: name.into(),
+        image: Megabytes(0.0),
+        init: Milliseconds(100.0),
+        memory: Memory { mb },
+        cores: Cores { milli: 1000 },
+    };
+    platform.functions = vec![function("small", 128), function("large", 2048)];
+    let request = |id: u32, function: u32, source: u32, arrival: f64, work: f64, slo: f64| Request {
+        id: RequestId(id),
+        function: FunctionId(function),
+        source: NodeId(source),
+        arrival: Time(arrival),
+        cpu_time: CoreMilliseconds(work),
+        input: Megabytes(1.0),
+        slo: Milliseconds(slo),
+    };
+    day.workload.requests = vec![
+        request(0, 0, 0, 0.0, 100.0, 1000.0),
+        request(1, 1, 0, 10.0, 50.0, 160.0),
+        request(2, 0, 1, 190.0, 100.0, 1000.0),
+    ];
+    for (horizon, node) in [(0, 0), (1, 1), (2, 1), (usize::MAX, 1)] {
+        let look = LookAhead { horizon, around: 0, sigma: 0.0, slo_penalty_ms: 300.0, seed: Seed(1) };
+        let mut placed = Placed::default();
+        let solvers: &mut [Box<dyn Solver>] = &mut [Box::new(Everyone(NodeId(1)))];
+        lookahead::play(&day, &Scorer::greedy(0), solvers, &look, &mut placed).expect("it can be played");
+        let expected = Decision::Run { node: NodeId(node), container: Container::New };
+        assert_eq!(placed.0[0], (RequestId(0), expected), "horizon {horizon}");
+        assert_eq!(placed.0.len(), 3);
+    }
 }

@@ -28,24 +28,7 @@ pub(crate) fn price(ranks: &Ranks) -> u64 {
 pub(crate) fn improve(state: &mut Assignment, ranks: &Ranks) -> bool {
     let (count, columns) = (ranks.requests.len(), ranks.columns);
     let arcs: Vec<i64> = (0..count * count).map(|at| arc(state, ranks, at / count, at % count)).collect();
-    let ends: Vec<Vec<(i64, u32)>> = (0..count)
-        .map(|k| {
-            // A chain touches so many nodes at most that one of the first is not among them.
-            let mut ends: Vec<(i64, u32)> = Vec::with_capacity(LONGEST + 2);
-            for &to in ranks.row(k) {
-                if ends.len() > LONGEST && state.first(ranks, k, to) > ends[LONGEST].0 {
-                    break;
-                }
-                if to != state.place[k] && state.fits(ranks, k, to) {
-                    let end = (state.price(ranks, k, to), to);
-                    let at = ends.partition_point(|other| *other < end);
-                    ends.insert(at, end);
-                    ends.truncate(LONGEST + 1);
-                }
-            }
-            ends
-        })
-        .collect();
+    let ends: Vec<Vec<(i64, u32)>> = (0..count).map(|k| ends(state, ranks, k)).collect();
     // For each number of moves and each request: the cheapest chain that ends with it having nowhere to go yet, and the request
     // before it. To have made way costs less than nothing.
     let mut layers = vec![(0..count).map(|k| (-state.saving(ranks, k), k)).collect::<Vec<(i64, usize)>>()];
@@ -96,6 +79,24 @@ pub(crate) fn improve(state: &mut Assignment, ranks: &Ranks) -> bool {
     let (_, moves) = best;
     moves.iter().for_each(|&(k, to)| state.shift(ranks, k, to));
     !moves.is_empty()
+}
+
+/// Where request k could end a chain, cheapest first, as (price, column). A chain touches so many nodes at most that one of these is
+/// not among them.
+fn ends(state: &Assignment, ranks: &Ranks, k: usize) -> Vec<(i64, u32)> {
+    let mut ends: Vec<(i64, u32)> = Vec::with_capacity(LONGEST + 2);
+    for &to in ranks.row(k) {
+        if ends.len() > LONGEST && state.first(ranks, k, to) > ends[LONGEST].0 {
+            break;
+        }
+        if to != state.place[k] && state.fits(ranks, k, to) {
+            let end = (state.price(ranks, k, to), to);
+            let at = ends.partition_point(|other| *other < end);
+            ends.insert(at, end);
+            ends.truncate(LONGEST + 1);
+        }
+    }
+    ends
 }
 
 /// What changes on the node of request j if i comes and j goes; [`NEVER`] if there is no room for that.

@@ -338,28 +338,10 @@ impl<'a, P: Problem> Island<'a, P> {
 
     /// One trial for each member. False if nothing moves any more, `None` if the search must stop.
     fn generation(&mut self, descent: &mut Descent) -> Option<bool> {
-        let Descent { members, past, histories, rates, .. } = descent;
-        descent.generation += 1;
-        members.sort_by(|a, b| self.oracle.penalty(a.value).total_cmp(&self.oracle.penalty(b.value)));
-        let (done, planned) = (self.evaluations - descent.begin, self.budget - descent.begin);
-        let progress = done as f64 / planned.max(1) as f64;
-        let size = descent.first as f64 + (SMALLEST as f64 - descent.first as f64) * progress;
-        members.truncate((size.round() as usize).max(SMALLEST));
-        past.truncate(2 * members.len());
-        let penalty = |member: &Member| self.oracle.penalty(member.value);
-        let (lowest, highest) = (penalty(&members[0]), penalty(&members[members.len() - 1]));
-        // The penalty of the best is zero once it is the oracle, so what is followed is its place in the order.
-        let order = members[0].value.residual.max(0.0) * 1e9 + members[0].value.objective;
-        if order < descent.least.0 {
-            descent.least = (order, self.evaluations);
-        }
-        let patience = (PATIENCE * self.variables.len() as u64).max(20_000);
-        if highest - lowest <= 1e-12 || self.evaluations - descent.least.1 > patience {
-            return Some(false);
-        }
-
+        let Some(progress) = self.order(descent) else { return Some(false) };
         let mut trial = vec![0.0; self.variables.len()];
-        for turn in 0..members.len() {
+        for turn in 0..descent.members.len() {
+            let Descent { members, past, histories, rates, generation, .. } = &*descent;
             let operator = self.pick(rates);
             // What is only mutated is among the best: the others learn from them through the other two.
             let index = match operator {
@@ -383,7 +365,7 @@ impl<'a, P: Problem> Island<'a, P> {
                     };
                     self.evolve(members, index, past, [weight, scale], rate, &mut trial);
                 }
-                Operator::Ants => self.walk(members, descent.generation, rate, &mut trial),
+                Operator::Ants => self.walk(members, *generation, rate, &mut trial),
                 Operator::Mutation => self.mutate(&mut trial),
             }
             // A trial that is its parent would tell nothing. A few tries: some variables may have one value only.
@@ -392,32 +374,68 @@ impl<'a, P: Problem> Island<'a, P> {
                     self.mutate(&mut trial);
                 }
             }
-            let first = members[0].value;
             let value = self.evaluate(&trial)?;
-            let penalty = |value| self.oracle.penalty(value);
-            let (new, old) = (penalty(value), penalty(members[index].value));
-            let success = new < old.min(penalty(first));
-            rates[operator as usize] += 0.002 * (f64::from(success) - rates[operator as usize]);
-            if new <= old {
-                if new < old {
-                    let gain = if old.is_finite() { old - new } else { 1.0 };
-                    if let Some(history) = histories.get_mut(operator as usize) {
-                        history.succeeded(scale, rate, gain);
-                    }
-                    let parent = members[index].point.clone();
-                    if past.len() < 2 * members.len() {
-                        past.push(parent);
-                    } else {
-                        let place = self.draw.below(past.len());
-                        past[place] = parent;
-                    }
-                }
-                members[index].point.copy_from_slice(&trial);
-                members[index].value = value;
+            self.compete(descent, index, operator, [scale, rate], &trial, value);
+        }
+        descent.histories.iter_mut().for_each(History::learn);
+        Some(true)
+    }
+
+    /// Sorts the members, best first, and drops those that the population has no more room for. The share of the planned evaluations
+    /// that is made, or `None` if nothing moves any more.
+    fn order(&self, descent: &mut Descent) -> Option<f64> {
+        let Descent { members, past, .. } = descent;
+        descent.generation += 1;
+        members.sort_by(|a, b| self.oracle.penalty(a.value).total_cmp(&self.oracle.penalty(b.value)));
+        let (done, planned) = (self.evaluations - descent.begin, self.budget - descent.begin);
+        let progress = done as f64 / planned.max(1) as f64;
+        let size = descent.first as f64 + (SMALLEST as f64 - descent.first as f64) * progress;
+        members.truncate((size.round() as usize).max(SMALLEST));
+        past.truncate(2 * members.len());
+        let penalty = |member: &Member| self.oracle.penalty(member.value);
+        let (lowest, highest) = (penalty(&members[0]), penalty(&members[members.len() - 1]));
+        // The penalty of the best is zero once it is the oracle, so what is followed is its place in the order.
+        let order = members[0].value.residual.max(0.0) * 1e9 + members[0].value.objective;
+        if order < descent.least.0 {
+            descent.least = (order, self.evaluations);
+        }
+        let patience = (PATIENCE * self.variables.len() as u64).max(20_000);
+        let still = highest - lowest <= 1e-12 || self.evaluations - descent.least.1 > patience;
+        (!still).then_some(progress)
+    }
+
+    /// A trial takes the place of its parent if it is not worse, and what made it is remembered if it is better.
+    fn compete(
+        &mut self,
+        descent: &mut Descent,
+        index: usize,
+        operator: Operator,
+        [scale, rate]: [f64; 2],
+        trial: &[f64],
+        value: Value,
+    ) {
+        let Descent { members, past, histories, rates, .. } = descent;
+        let penalty = |value| self.oracle.penalty(value);
+        let (new, old) = (penalty(value), penalty(members[index].value));
+        let success = new < old.min(penalty(members[0].value));
+        rates[operator as usize] += 0.002 * (f64::from(success) - rates[operator as usize]);
+        if new < old {
+            let gain = if old.is_finite() { old - new } else { 1.0 };
+            if let Some(history) = histories.get_mut(operator as usize) {
+                history.succeeded(scale, rate, gain);
+            }
+            let parent = members[index].point.clone();
+            if past.len() < 2 * members.len() {
+                past.push(parent);
+            } else {
+                let place = self.draw.below(past.len());
+                past[place] = parent;
             }
         }
-        histories.iter_mut().for_each(History::learn);
-        Some(true)
+        if new <= old {
+            members[index].point.copy_from_slice(trial);
+            members[index].value = value;
+        }
     }
 
     /// A value of a variable, all equally likely.

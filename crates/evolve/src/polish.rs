@@ -1,6 +1,7 @@
 //! A few moves after another algorithm: `scale+polish` of the roster.
 
 use crate::Hybrid;
+use crate::islands::Watch;
 use scale_model::{BatchProblem, Budget, Seed, Solution, SolveError, Solver};
 
 /// What another solver places, improved by [`Hybrid::improve`]: never a worse batch. A better batch is not yet a better day:
@@ -29,11 +30,16 @@ pub struct Polish<S> {
 }
 
 impl<S: Solver> Solver for Polish<S> {
+    /// Of the budget, the first solver looks at what it looks at; the moves after it end when its time, counted from the beginning, is
+    /// over or somebody asks, and not by its evaluations. Bound and proof are those of the first solver, and so is the reason why the
+    /// search ended, unless the moves were cut short.
     fn solve(&mut self, problem: &BatchProblem<'_>, budget: &Budget) -> Result<Solution, SolveError> {
+        let watch = Watch::of(budget);
         let first = self.first.solve(problem, budget)?;
-        let evaluations = self.evaluations_a_request * problem.requests.len() as u64;
-        let placement = Hybrid { evaluations, seed: self.seed }.improve(problem, &first.placement);
+        let evaluations = self.evaluations_a_request.saturating_mul(problem.requests.len() as u64);
+        let hybrid = Hybrid { evaluations, seed: self.seed };
+        let (placement, cut) = hybrid.improve_while(problem, &first.placement, &watch);
         let polished = Solution::feasible(problem, placement)?;
-        Ok(Solution { bound: first.bound, proof: first.proof, stop: first.stop, ..polished })
+        Ok(Solution { bound: first.bound, proof: first.proof, stop: cut.unwrap_or(first.stop), ..polished })
     }
 }

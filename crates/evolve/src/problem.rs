@@ -34,8 +34,9 @@ pub trait Problem {
     fn evaluate(&mut self, point: &[f64]) -> Value;
 }
 
-/// A variable.
+/// A variable. Made by [`real`](Self::real) and [`whole`](Self::whole), which see to it that it has a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Variable {
     /// Least value.
     pub lower: f64,
@@ -47,13 +48,28 @@ pub struct Variable {
 
 impl Variable {
     /// A variable that takes every value from `lower` to `upper`.
+    ///
+    /// # Panics
+    /// If the lower bound is above the upper one, or their distance is not a finite number.
     pub fn real(lower: f64, upper: f64) -> Variable {
-        Variable { lower, upper, integer: false }
+        Variable::between(lower, upper, false)
     }
 
     /// A variable that takes the whole values from `lower` to `upper`.
+    ///
+    /// # Panics
+    /// If the lower bound is above the upper one.
     pub fn whole(lower: i32, upper: i32) -> Variable {
-        Variable { lower: f64::from(lower), upper: f64::from(upper), integer: true }
+        Variable::between(f64::from(lower), f64::from(upper), true)
+    }
+
+    fn between(lower: f64, upper: f64, integer: bool) -> Variable {
+        let sound = lower <= upper && (upper - lower).is_finite();
+        assert!(
+            sound,
+            "a variable from {lower} to {upper}: expected the lower bound first, and a finite distance"
+        );
+        Variable { lower, upper, integer }
     }
 }
 

@@ -20,7 +20,7 @@
 //! Under [`Slo::Hard`] lateness and deferral are priced above anything that latency can outweigh in practice; the
 //! judge decides whether the answer is one.
 
-use scale_model::{BatchProblem, Container, Decision, Slo, latency};
+use scale_model::{BatchProblem, Container, Decision, FunctionId, Request, Slo, latency};
 
 /// Costs of a batch by request and column.
 #[derive(Clone, Debug)]
@@ -80,109 +80,134 @@ impl Cost {
 /// price of a deferred one, so that a search that fails in part still says where.
 const HARD: f64 = 50.0;
 
+/// T_k in ms by (request, node), on an idle container and on a new one; and the longest.
+fn totals(problem: &BatchProblem<'_>) -> (Vec<[f64; 2]>, f64) {
+    let platform = problem.platform;
+    let mut totals = Vec::with_capacity(problem.requests.len() * platform.topology.nodes.len());
+    let mut longest = 0.0_f64;
+    for request in problem.requests {
+        for node in platform.node_ids() {
+            let total =
+                |container| latency::predict(platform, request, node, container, problem.now()).total().0;
+            let both = [total(Container::Reuse), total(Container::New)];
+            longest = longest.max(both[1]);
+            totals.push(both);
+        }
+    }
+    (totals, longest)
+}
+
+/// What each column has left: deferral room for all.
+fn free(problem: &BatchProblem<'_>) -> Vec<(i64, i64)> {
+    let (platform, state) = (problem.platform, problem.state);
+    let left = |id| {
+        let node = platform.node(id);
+        let cores = i64::from(node.cores.milli) - i64::from(state.used_cores(id).milli);
+        (cores, i64::from(node.memory.mb) - i64::from(state.used_memory(id).mb))
+    };
+    platform.node_ids().map(left).chain([(i64::MAX / 4, i64::MAX / 4)]).collect()
+}
+
 impl Ranks {
     pub(crate) fn of(problem: &BatchProblem<'_>) -> Ranks {
-        let platform = problem.platform;
-        let nodes = platform.topology.nodes.len();
-        let columns = nodes + 1;
+        let columns = problem.platform.topology.nodes.len() + 1;
         let count = problem.requests.len();
         let mut functions: Vec<_> = problem.requests.iter().map(|request| request.function).collect();
         functions.sort_unstable();
         functions.dedup();
 
-        let mut totals = Vec::with_capacity(count * nodes);
-        let mut longest = 0.0_f64;
-        for request in problem.requests {
-            for node in platform.node_ids() {
-                let total =
-                    |container| latency::predict(platform, request, node, container, problem.now()).total().0;
-                let both = [total(Container::Reuse), total(Container::New)];
-                longest = longest.max(both[1]);
-                totals.push(both);
-            }
-        }
+        let (totals, longest) = totals(problem);
         let (late_ms, defer_ms) = match problem.objective.slo {
             Slo::Hard => (HARD * (longest + 1.0), 2.0 * HARD * (longest + 1.0)),
             Slo::Elastic { penalty_ms } => (penalty_ms.0, problem.objective.defer_penalty.0),
         };
         let dearest = (longest + late_ms + defer_ms).max(1.0);
-        // The largest power of two that keeps every cost below 2^30; one more bit says warm-only.
-        let ticks = 2.0_f64.powi(29 - dearest.log2().ceil() as i32);
-        let exact = |ms: f64| (ms * ticks).round() as i64;
-        let late = exact(late_ms);
-
-        let mut groups = Vec::with_capacity(functions.len() * columns);
-        for &id in &functions {
-            for node in platform.node_ids() {
-                let cold = latency::cold(platform.function(id), platform.node(node), Container::New).0;
-                groups.push((exact(cold), problem.state.idle(id, node)));
-            }
-            groups.push((0, u32::MAX));
-        }
-        let mut free: Vec<(i64, i64)> = platform
-            .node_ids()
-            .map(|id| {
-                let (node, state) = (platform.node(id), problem.state);
-                let cores = i64::from(node.cores.milli) - i64::from(state.used_cores(id).milli);
-                (cores, i64::from(node.memory.mb) - i64::from(state.used_memory(id).mb))
-            })
-            .collect();
-        free.push((i64::MAX / 4, i64::MAX / 4));
-
         let mut ranks = Ranks {
             requests: Vec::with_capacity(count),
             first: Vec::with_capacity(count),
             columns,
-            ticks,
-            late,
+            // The largest power of two that keeps every cost below 2^30; one more bit says warm-only.
+            ticks: 2.0_f64.powi(29 - dearest.log2().ceil() as i32),
+            late: 0,
             totals,
             costs: Vec::with_capacity(count * columns),
             order: Vec::with_capacity(count * columns),
             lengths: Vec::with_capacity(count),
             rank_of: vec![0; count * columns],
-            groups,
-            free,
+            groups: Vec::with_capacity(functions.len() * columns),
+            free: free(problem),
         };
+        ranks.late = ranks.exact(late_ms);
+        for &id in &functions {
+            ranks.add_function(problem, id);
+        }
         let mut sorted: Vec<(i64, u32)> = Vec::with_capacity(columns);
-        for (k, request) in problem.requests.iter().enumerate() {
-            let function = platform.function(request.function);
-            let need = Need {
-                cores: i64::from(function.cores.milli),
-                memory: i64::from(function.memory.mb),
-                row: functions.partition_point(|&other| other < request.function) * columns,
-            };
-            sorted.clear();
-            for v in 0..nodes {
-                let [warm, cold] = ranks.totals[k * nodes + v];
-                let (late_warm, late_cold) = (warm > request.slo.0, cold > request.slo.0);
-                let warm_only = late_cold && !late_warm;
-                let cost = exact(warm) + if late_warm { late } else { 0 };
-                ranks.costs.push(Cost((cost << 1) as i32 | i32::from(warm_only)));
-                let (cold_ticks, idle) = ranks.groups[need.row + v];
-                let first = cost + if idle == 0 { cold_ticks + if warm_only { late } else { 0 } } else { 0 };
-                let fits = need.cores <= ranks.free[v].0 && need.memory <= ranks.free[v].1;
-                if fits {
-                    sorted.push((first, v as u32));
-                }
-            }
-            let waited = (problem.now() - request.arrival).0;
-            let defer = exact(waited + defer_ms) + if waited > request.slo.0 { late } else { 0 };
-            ranks.costs.push(Cost((defer << 1) as i32));
-            sorted.retain(|&(cost, _)| cost < defer);
-            sorted.sort_unstable();
-            sorted.push((defer, nodes as u32));
-            let row = &mut ranks.rank_of[k * columns..][..columns];
-            row.fill(sorted.len() as u32 - 1);
-            for (rank, &(_, column)) in sorted.iter().enumerate() {
-                row[column as usize] = rank as u32;
-            }
-            ranks.first.push(sorted[0].0);
-            ranks.lengths.push(sorted.len() as u32);
-            ranks.order.extend(sorted.iter().map(|&(_, column)| column));
-            ranks.order.resize((k + 1) * columns, nodes as u32);
-            ranks.requests.push(need);
+        for request in problem.requests {
+            let row = functions.partition_point(|&other| other < request.function) * columns;
+            ranks.add(problem, request, row, defer_ms, &mut sorted);
         }
         ranks
+    }
+
+    /// Milliseconds in whole ticks.
+    fn exact(&self, ms: f64) -> i64 {
+        (ms * self.ticks).round() as i64
+    }
+
+    /// The next row of `groups`.
+    fn add_function(&mut self, problem: &BatchProblem<'_>, id: FunctionId) {
+        let platform = problem.platform;
+        for node in platform.node_ids() {
+            let cold = latency::cold(platform.function(id), platform.node(node), Container::New).0;
+            self.groups.push((self.exact(cold), problem.state.idle(id, node)));
+        }
+        self.groups.push((0, u32::MAX));
+    }
+
+    /// The next request: its costs, and its columns in their order. `row` is where its function starts in `groups`, `sorted` working
+    /// memory.
+    fn add(
+        &mut self,
+        problem: &BatchProblem<'_>,
+        request: &Request,
+        row: usize,
+        defer_ms: f64,
+        sorted: &mut Vec<(i64, u32)>,
+    ) {
+        let (k, nodes, late) = (self.requests.len(), self.columns - 1, self.late);
+        let function = problem.platform.function(request.function);
+        let need =
+            Need { cores: i64::from(function.cores.milli), memory: i64::from(function.memory.mb), row };
+        sorted.clear();
+        for v in 0..nodes {
+            let [warm, cold] = self.totals[k * nodes + v];
+            let (late_warm, late_cold) = (warm > request.slo.0, cold > request.slo.0);
+            let warm_only = late_cold && !late_warm;
+            let cost = self.exact(warm) + if late_warm { late } else { 0 };
+            self.costs.push(Cost((cost << 1) as i32 | i32::from(warm_only)));
+            let (cold_ticks, idle) = self.groups[row + v];
+            let first = cost + if idle == 0 { cold_ticks + if warm_only { late } else { 0 } } else { 0 };
+            let fits = need.cores <= self.free[v].0 && need.memory <= self.free[v].1;
+            if fits {
+                sorted.push((first, v as u32));
+            }
+        }
+        let waited = (problem.now() - request.arrival).0;
+        let defer = self.exact(waited + defer_ms) + if waited > request.slo.0 { late } else { 0 };
+        self.costs.push(Cost((defer << 1) as i32));
+        sorted.retain(|&(cost, _)| cost < defer);
+        sorted.sort_unstable();
+        sorted.push((defer, nodes as u32));
+        let ranks = &mut self.rank_of[k * self.columns..][..self.columns];
+        ranks.fill(sorted.len() as u32 - 1);
+        for (rank, &(_, column)) in sorted.iter().enumerate() {
+            ranks[column as usize] = rank as u32;
+        }
+        self.first.push(sorted[0].0);
+        self.lengths.push(sorted.len() as u32);
+        self.order.extend(sorted.iter().map(|&(_, column)| column));
+        self.order.resize((k + 1) * self.columns, nodes as u32);
+        self.requests.push(need);
     }
 
     /// The columns that decisions stand for.

@@ -201,9 +201,9 @@ fn improving_is_never_worse() {
             };
             for evaluations in [0, 1, 100, 3_000] {
                 let hybrid = Hybrid { evaluations, seed: Seed(seed) };
-                let found = hybrid.improve(&problem, &start);
+                let found = hybrid.improve(&problem, &start, &Budget::default());
                 assert!(key(&found) <= key(&start), "batch {seed}, {evaluations}");
-                assert_eq!(found, hybrid.improve(&problem, &start));
+                assert_eq!(found, hybrid.improve(&problem, &start, &Budget::default()));
                 assert!(evaluations > 0 || found == start);
                 better += u32::from(key(&found) < key(&start));
             }
@@ -221,7 +221,8 @@ fn what_cannot_be_improved_comes_back() {
         decisions: vec![Decision::Run { node: scale_model::NodeId(node), container: Container::New }; count],
     };
     for start in [all(0, 20), all(0, 19), all(125, 20)] {
-        assert_eq!(Hybrid { evaluations: 1_000, seed: Seed(1) }.improve(&problem, &start), start);
+        let hybrid = Hybrid { evaluations: 1_000, seed: Seed(1) };
+        assert_eq!(hybrid.improve(&problem, &start, &Budget::default()), start);
     }
 }
 
@@ -245,6 +246,11 @@ fn out_of_time() {
     assert!(run.stop == Stop::Time && run.evaluations > 100);
     let run = midaco.run(&problem, &within(100)).1;
     assert!(run.stop == Stop::Time && run.evaluations > 0);
+    // The same for what only improves a placement: without time it comes back as it is, and it does not run for ever.
+    let start = decide_batch(&problem, &mut Greedy).expect("allowed");
+    let objective = |placement| evaluate(&problem, placement).objective;
+    assert_eq!(hybrid.improve(&problem, &start, &within(0)), start);
+    assert!(objective(&hybrid.improve(&problem, &start, &within(100))) < objective(&start));
     // More time than the evaluations take changes nothing.
     midaco.evaluations = 2_000;
     hybrid.evaluations = 2_000;

@@ -236,6 +236,26 @@ fn edges() {
     assert!(run(reals(2, 0.0, 1.0), 10_000, 1, |_| (1.0, 0.0)).restarts > 0);
 }
 
+/// A variable without a value is refused where it is made.
+#[test]
+fn bounds_that_hold_no_value_are_refused() {
+    let check = |text: &str, make: fn() -> Variable| {
+        let refused = std::panic::catch_unwind(make).expect_err("it has no value");
+        let message = refused.downcast_ref::<String>().expect("a message");
+        assert!(message.contains(text), "{message}");
+    };
+    check("a variable from 5 to 3: expected the lower bound first", || Variable::whole(5, 3));
+    check("a variable from 1 to 0.5: expected", || Variable::real(1.0, 0.5));
+    check("from NaN to 1", || Variable::real(f64::NAN, 1.0));
+    check("from 0 to NaN", || Variable::real(0.0, f64::NAN));
+    check("from 0 to inf", || Variable::real(0.0, f64::INFINITY));
+    check("from -inf to inf", || Variable::real(f64::NEG_INFINITY, f64::INFINITY));
+    check("a finite distance", || Variable::real(f64::MIN, f64::MAX));
+    let widest = [Variable::whole(i32::MIN, i32::MAX), Variable::whole(7, 7), Variable::real(0.5, 0.5)];
+    let best = run(widest.to_vec(), 2_000, 1, |x| (x[0].abs(), 0.0)).best.expect("evaluated");
+    assert!(best.value.objective < 1e9, "{best:?}");
+}
+
 #[test]
 fn same_seed_same_answer() {
     let once = |seed| run(reals(6, -5.0, 5.0), 5_000, seed, |x| (x.iter().map(|x| x * x).sum(), 0.0));
