@@ -17,6 +17,7 @@ use crate::roster::{self, Player};
 use crate::scenario::Scenario;
 use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
+use scale_agents::checkpoint;
 use scale_agents::dqn::{self, DqnConfig};
 use scale_agents::ppo::{self, PpoConfig};
 use scale_agents::scale::{self, Scale, ScaleConfig};
@@ -32,7 +33,13 @@ use std::sync::Arc;
 /// How many trainings the workloads of an experiment are spread over.
 pub const SEEDS: u64 = 5;
 /// Counted up when the same table and seed would give another agent.
-const VERSION: u32 = 1;
+fn version(learned: Learned) -> u32 {
+    match learned {
+        // Who waits or is rejected costs too.
+        Learned::ScaleGradient => 2,
+        _ => 1,
+    }
+}
 /// How the agents are trained.
 const TABLES: &str = include_str!("../../../experiments/agents.toml");
 
@@ -515,13 +522,19 @@ impl School {
 
     /// The name of the file: agent, training seed, and a digest of all that it depends on.
     fn file(&self, learned: Learned, seed: u64) -> Result<String> {
-        let (table, version) = match (self.tables.scale_of(learned), learned) {
+        let (table, layout) = match (self.tables.scale_of(learned), learned) {
             (Some(table), _) => (serde_json::to_string(&table)?, scale_agents::features::VERSION),
             (None, Learned::MDqn) => (serde_json::to_string(&self.tables.m_dqn)?, scale_agents::LAYOUT),
             (None, _) => (serde_json::to_string(&self.tables.scale_ppo)?, scale_agents::LAYOUT),
         };
-        let all =
-            serde_json::to_vec(&((VERSION, version), table, &self.scenario, &self.days, &self.data, seed))?;
+        let all = serde_json::to_vec(&(
+            (version(learned), layout),
+            table,
+            &self.scenario,
+            &self.days,
+            &self.data,
+            seed,
+        ))?;
         let digest: String = Sha256::digest(all).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Ok(format!("{}-{seed}-{digest}.safetensors", learned.name()))
     }
@@ -585,10 +598,7 @@ impl School {
             return Err(fault.into());
         }
         learner.save(path)?;
-        if beside.exists() {
-            std::fs::remove_file(&beside).with_context(|| format!("{}", beside.display()))?;
-        }
-        Ok(())
+        Ok(checkpoint::remove(&beside)?)
     }
 
     fn train_ppo(&self, seed: u64, path: &Path) -> Result<()> {
