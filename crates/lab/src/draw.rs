@@ -368,13 +368,13 @@ fn foot(scene: &mut Scene, notes: &[String], mut y: f64) {
     scene.height = y - 15.0 + 8.0 + MARGIN;
 }
 
-/// How much was measured: `10 seeds with 60 000 measured requests each`.
+/// How much was measured: `10 seeds with 60 000 measured requests each on average`.
 fn extent(series: &[Series]) -> String {
     let seeds = range(series.iter().map(|s| s.seeds as u64));
     let each = range(series.iter().map(|s| s.requests / (s.seeds as u64).max(1)));
     match seeds.as_str() {
         "1" => format!("1 seed with {each} measured requests"),
-        _ => format!("{seeds} seeds with {each} measured requests each"),
+        _ => format!("{seeds} seeds with {each} measured requests each on average"),
     }
 }
 

@@ -89,8 +89,10 @@ pub(super) fn figure(chart: &LineChart, caption: &Caption) -> Result<Figure, Dra
             false if few => (high - low).max(1.0) as usize,
             false => 7,
         };
+        let powers =
+            chart.x_logarithmic && x.ticks(wanted).into_iter().all(|value| exponent(value).is_some());
         axis::horizontal(&mut scene, &x, (top, bottom), wanted, title, |value| {
-            if chart.x_logarithmic { power(value) } else { number(value) }
+            if powers { power(value) } else { number(value) }
         });
         let write = |value: f64| match panel.scale {
             Scale::Linear => number(value),
@@ -266,19 +268,22 @@ fn range(panel: &Panel) -> ((f64, f64), bool) {
     ((first, if last > first { last } else { first + step }), cut)
 }
 
-/// `1000`, `10⁵`: powers of ten from ten thousand on as such.
-fn power(value: f64) -> String {
+/// The exponent of a power of ten.
+fn exponent(value: f64) -> Option<i32> {
     let exponent = value.log10().round() as i32;
-    if exponent >= 4 && (value / 10f64.powi(exponent) - 1.0).abs() < 1e-9 {
-        let digit = |c: char| match c {
-            '1' => '¹',
-            '2' => '²',
-            '3' => '³',
-            other => char::from_u32(other as u32 - '0' as u32 + '⁰' as u32).unwrap_or(other),
-        };
-        return format!("10{}", exponent.to_string().chars().map(digit).collect::<String>());
-    }
-    number(value)
+    ((value / 10f64.powi(exponent) - 1.0).abs() < 1e-9).then_some(exponent)
+}
+
+/// `1000`, `10⁴`: powers of ten from ten thousand on as such.
+fn power(value: f64) -> String {
+    let Some(exponent) = exponent(value).filter(|&exponent| exponent >= 4) else { return number(value) };
+    let digit = |c: char| match c {
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        other => char::from_u32(other as u32 - '0' as u32 + '⁰' as u32).unwrap_or(other),
+    };
+    format!("10{}", exponent.to_string().chars().map(digit).collect::<String>())
 }
 
 #[cfg(test)]

@@ -344,6 +344,6 @@ fn series_come_in_the_order_of_the_roster() {
     let summary: Vec<_> = found.iter().map(|s| (s.style.mark, s.seeds, s.requests, s.cdf.total())).collect();
     assert_eq!(summary, [(0, 1, 4, 4), (2, 2, 8, 8)]);
     assert_eq!(found[0].latency_ms_mean.map(|e| e.interval), Some(None));
-    assert_eq!(extent(&found), "1 to 2 seeds with 4 measured requests each");
+    assert_eq!(extent(&found), "1 to 2 seeds with 4 measured requests each on average");
     assert!(intervals(&found, "whiskers").ends_with("none where there is one seed"));
 }
