@@ -314,8 +314,8 @@ impl Told {
         if rows_from >= from && rows_until <= instant_after(until) {
             return Ok(());
         }
-        // To the microsecond: the number after an instant has all digits.
-        let rows_until = (rows_until * 1e6).round() / 1e6;
+        // As a reader of the rows would say it: without the microsecond after the last instant.
+        let rows_until = (rows_until * 1e5).round() / 1e5;
         let error = WorkloadError::Cell {
             file: file.into(),
             line: self.line,

@@ -170,9 +170,10 @@ impl Row {
     }
 }
 
-/// The next number after a time of at least 0. Near 0 that would have hundreds of digits in a table; 2^-52 s will do.
+/// A microsecond after a time, so that what is known until then includes the instant: the next number would do, and have all digits in
+/// a table.
 pub(crate) fn instant_after(time_s: f64) -> f64 {
-    time_s.next_up().max(f64::EPSILON)
+    (time_s + 1e-6).max(time_s.next_up())
 }
 
 /// What a trace is about, once it has been read.

@@ -210,7 +210,7 @@ fn over_sweep(input: &ReportInput, sweep: &Sweep, metrics: &[Metric], records: &
     let mut values = sweep.values.clone();
     values.sort_by(f64::total_cmp);
     let swept = Swept { sweep, metrics, records, own, values };
-    let first = swept.from_end_to_end()?;
+    let first = swept.end_to_end()?;
     let at = sweep.label(swept.low());
     let (agents, rules): (Vec<&Style>, Vec<&Style>) = present(input, records, &at)
         .into_iter()
@@ -260,7 +260,7 @@ impl Swept<'_> {
     }
 
     /// What the yardstick does; `None` if it was not measured.
-    fn from_end_to_end(&self) -> Option<String> {
+    fn end_to_end(&self) -> Option<String> {
         self.at(self.own, self.low(), Metric::Latency)?;
         let change = |metric: &Metric| {
             let (quantity, unit) = metric.words();
