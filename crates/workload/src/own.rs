@@ -392,8 +392,9 @@ impl Keys {
                 let Some(column) = column.filter(|&column| !table.fields.get(column).is_empty()) else {
                     continue;
                 };
-                // The number after an instant at the very end of time is still a time.
-                let sound = |time: &f64| *time >= 0.0 && within_days(time.next_down());
+                // What comes after an instant at the very end of time is still a time.
+                let end = instant_after(f64::from(MAX_DAYS) * 86_400.0);
+                let sound = |time: &f64| (0.0..=end).contains(time);
                 *slot = number(table.fields.get(column)).filter(sound);
                 if slot.is_none() {
                     let expected = format!("a time in seconds, within {MAX_DAYS} days, or nothing");
