@@ -1,7 +1,7 @@
 //! A tornado: how far a value moves when each choice is halved and doubled, the one that moves it most on top.
 
 use super::axis::{self, Axis, number};
-use super::scene::{Align, FAINT, INK, Rgb, SMALL, Scene, WIDTH};
+use super::scene::{Align, FAINT, INK, Rgb, SMALL, Scene, TEXT, WIDTH};
 use super::text::text_width;
 use super::{Caption, DrawError, Figure, MARGIN, Words, foot, head};
 use crate::stats::Estimate;
@@ -78,7 +78,9 @@ pub(super) fn figure(chart: &TornadoChart, caption: &Caption) -> Result<Figure, 
     let x = Axis { values, places: (left, right), logarithmic: false };
     let pitch = 24.0;
     let bottom = top + pitch * rows.len() as f64;
-    axis::horizontal(&mut scene, &x, (top, bottom), 6, &chart.axis, number);
+    axis::horizontal(&mut scene, &x, (top, bottom), 6, "", number);
+    // It may be longer than the axis: what is left of that is rather the labels'.
+    scene.text((right, bottom + 30.0), &chart.axis, TEXT, Align::Right, INK);
     if let Some(interval) = chart.baseline.interval {
         let (a, b) = (x.at(interval.low), x.at(interval.high));
         scene.veil(vec![(a, top), (b, top), (b, bottom), (a, bottom)], INK, 0.1);

@@ -266,12 +266,12 @@ impl Swept<'_> {
             let (quantity, unit) = metric.words();
             let digits = if unit == "%" { 2 } else { 1 };
             let of = |value| text(self.at(self.own, value, *metric), digits);
-            format!("its {quantity} from {} to {} {unit}", of(self.low()), of(self.high()))
+            format!("{quantity} {} to {} {unit}", of(self.low()), of(self.high()))
         };
         let changes: Vec<String> = self.metrics.iter().map(change).collect();
         let title = self.sweep.title().split(" (").next().unwrap_or_default();
         let (low, high, who) = (self.low(), self.high(), &self.own.label);
-        Some(format!("From {low} to {high} ({title}), {who} goes: {}.", changes.join(", ")))
+        Some(format!("From {low} to {high} ({title}), {who}: {}.", changes.join(", ")))
     }
 
     /// Where the mean latency of another differs from that of the yardstick, and how far.

@@ -263,8 +263,8 @@ fn a_sweep_is_answered_point_by_point() {
     let subject = Subject::Sweeps { sweeps: vec![sweep("load")], metrics };
     let (answer, page) = answered(subject, &Records::new(all.collect()));
     for part in [
-        "From 1 to 2 (load), The greedy-latency <rule> goes: its mean latency from 102.0 [101.0, 103.0] to 202.0 [201.0, 203.0] ms, \
-         its SLO violations from 5.00 [5.00, 5.00] to 20.00 [20.00, 20.00] %, its decision time from 1.5 [1.5, 1.5] to 3.0",
+        "From 1 to 2 (load), The greedy-latency <rule>: mean latency 102.0 [101.0, 103.0] to 202.0 [201.0, 203.0] ms, \
+         SLO violations 5.00 [5.00, 5.00] to 20.00 [20.00, 20.00] %, decision time 1.5 [1.5, 1.5] to 3.0",
         "Seed by seed against its mean latency, that of The scale-ppo <rule> is lower at 1 and higher at 0 of 2 points, from \
          -50.00 [-50.00, -50.00] ms at 2 to 0.00 [0.00, 0.00] ms at 1, with 1.5 [1.5, 1.5] and 3.0 [3.0, 3.0] µs a \
          decision; that of The nearest <rule> is lower at 1 and higher at 1",
