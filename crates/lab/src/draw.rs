@@ -58,7 +58,7 @@ pub struct Series {
     pub seeds: usize,
     /// Measured requests of all seeds.
     pub requests: u64,
-    /// Timed decisions of the seed that has the fewest.
+    /// Timed decisions of the timed seed that has the fewest.
     pub decisions: u64,
     /// Latencies of all seeds.
     pub cdf: Cdf,
@@ -97,7 +97,11 @@ pub fn series(records: &Records, sweep: &str, styles: &[Style]) -> Vec<Series> {
             style: style.clone(),
             seeds: cells().count(),
             requests: cells().map(|cell| cell.row.requests).sum(),
-            decisions: cells().map(|cell| cell.timing.decisions).min().unwrap_or(0),
+            decisions: cells()
+                .map(|cell| cell.timing.decisions)
+                .filter(|count| *count > 0)
+                .min()
+                .unwrap_or(0),
             cdf: records.pooled_cdf(&style.algorithm, sweep),
             latency_ms_mean: estimate(&|cell| cell.row.latency_ms_mean),
             latency_ms_p50: estimate(&|cell| cell.row.latency_ms_p50),

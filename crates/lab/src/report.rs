@@ -432,7 +432,13 @@ fn decision_times(
     let caption = format!(
         "Decision time per request on this machine, one reading of the clock included: {}; at least {} timed decisions a seed.{units}",
         over(records, sweep),
-        records.cells.iter().filter(|c| c.row.sweep == sweep).map(|c| c.timing.decisions).min().unwrap_or(0)
+        records
+            .cells
+            .iter()
+            .filter(|c| c.row.sweep == sweep && c.timing.decisions > 0)
+            .map(|c| c.timing.decisions)
+            .min()
+            .unwrap_or(0)
     );
     Table { name, caption, header: header.into_iter().map(str::to_string).collect(), rows }
 }
