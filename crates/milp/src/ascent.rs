@@ -6,7 +6,7 @@
 //! last priced; the bound at the mean of the prices since then is at least the mean of the bounds.
 
 use crate::batch::{Batch, UNLIMITED};
-use crate::bounds::{Limits, Prices, Pricing, cheapest, price};
+use crate::bounds::{Limits, Prices, Pricing, Tolls, cheapest, price};
 
 /// How long an ascent goes on.
 #[derive(Clone, Copy)]
@@ -54,7 +54,7 @@ const NO_ROW: u32 = u32::MAX;
 /// Prices with a high bound, and what all columns are worth at them.
 pub(crate) fn ascend(batch: &Batch, pace: Pace, limits: &Limits<'_>) -> (Prices, Pricing) {
     let mut prices = Prices::free(batch);
-    let mut best = (prices.clone(), price(batch, &prices));
+    let mut best = (prices.clone(), price(batch, &Tolls::of(batch, &prices)));
     let requests = batch.requests().max(1) as f64;
     let mut length = pace.first * best.1.bound.abs() / requests;
     // In units of one mean request, so that the three kinds of rows take like steps.
@@ -84,7 +84,7 @@ pub(crate) fn ascend(batch: &Batch, pace: Pace, limits: &Limits<'_>) -> (Prices,
         for list in [&mut sum.cores, &mut sum.memory, &mut sum.idle] {
             list.iter_mut().for_each(|price| *price *= share);
         }
-        let now = price(batch, &sum);
+        let now = price(batch, &Tolls::of(batch, &sum));
         tracing::trace!(round, bound = now.bound, length, "ascent");
         let gain = now.bound - best.1.bound;
         if gain > 0.0 {
@@ -122,6 +122,7 @@ fn step(prices: &mut [f64], over: &[f64], slopes: &mut [f64], unit: f64, length:
 
 /// The cheapest columns of each group at these prices.
 fn look(batch: &Batch, prices: &Prices, count: usize) -> Vec<Vec<Seen>> {
+    let tolls = Tolls::of(batch, prices);
     let group = |g: usize| {
         let column = |slot: usize| {
             let row = batch.idle_row(g, slot / 2);
@@ -129,7 +130,7 @@ fn look(batch: &Batch, prices: &Prices, count: usize) -> Vec<Vec<Seen>> {
             let idle = if limited { row as u32 } else { NO_ROW };
             Seen { node: (slot / 2) as u32, idle, cost: batch.cost(g, slot) }
         };
-        cheapest(batch, prices, g, count, f64::INFINITY).into_iter().map(column).collect()
+        cheapest(batch, &tolls, g, count, f64::INFINITY).into_iter().map(column).collect()
     };
     (0..batch.groups.len()).map(group).collect()
 }

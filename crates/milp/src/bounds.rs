@@ -19,6 +19,7 @@ use scale_model::{BatchProblem, Budget, SolveError};
 
 use crate::ascent::{self, ascend};
 use crate::batch::{Batch, UNLIMITED};
+use crate::cuts::{self, Cut};
 use crate::highs::{HighsOptions, MilpError, ModelStatus};
 use crate::knapsack::Knapsacks;
 use crate::progress::Watch;
@@ -85,7 +86,7 @@ pub struct LowerBounds {
 /// ```
 pub fn lower_bounds(problem: &BatchProblem<'_>, budget: &Budget) -> Result<LowerBounds, SolveError> {
     let batch = Batch::new(problem);
-    let capacity_free = finished(&batch, price(&batch, &Prices::free(&batch)).bound);
+    let capacity_free = finished(&batch, price(&batch, &Tolls::of(&batch, &Prices::free(&batch))).bound);
     let relaxed = relax(&batch, &[], &Limits::of(budget, 0, None)).map_err(backend)?;
     Ok(LowerBounds { capacity_free, lp: finished(&batch, relaxed.pricing.bound).max(capacity_free) })
 }
@@ -93,7 +94,7 @@ pub fn lower_bounds(problem: &BatchProblem<'_>, budget: &Budget) -> Result<Lower
 /// Each request at its cheapest, as if it were alone.
 pub fn capacity_free(problem: &BatchProblem<'_>) -> f64 {
     let batch = Batch::new(problem);
-    finished(&batch, price(&batch, &Prices::free(&batch)).bound)
+    finished(&batch, price(&batch, &Tolls::of(&batch, &Prices::free(&batch))).bound)
 }
 
 /// Each request at its cheapest with the prices of the room that it takes, less the price of all room.
@@ -112,7 +113,7 @@ pub fn lagrangian(problem: &BatchProblem<'_>, prices: &Prices) -> f64 {
     // What cannot run out has no price: nothing of it is paid back.
     let unlimited = prices.idle.iter_mut().zip(&batch.idle).filter(|(_, idle)| **idle == UNLIMITED);
     unlimited.for_each(|(price, _)| *price = 0.0);
-    finished(&batch, price(&batch, &prices).bound)
+    finished(&batch, price(&batch, &Tolls::of(&batch, &prices)).bound)
 }
 
 /// The bound of the LP: requests may be split between columns. Of the budget it knows time and cancellation.
@@ -226,6 +227,53 @@ impl Prices {
     }
 }
 
+/// What columns pay at prices of rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Tolls {
+    /// For a container of function j on node v, at `j * nodes + v`, and more if it is an idle one, ms.
+    container: Vec<f64>,
+    pub(crate) idle: Vec<f64>,
+    /// What requests of each group pay more: node and ms, by node.
+    more: Vec<Vec<(usize, f64)>>,
+    /// The price of all that there is.
+    paid: f64,
+}
+
+impl Tolls {
+    pub(crate) fn of(batch: &Batch, prices: &Prices) -> Tolls {
+        let mut container = Vec::with_capacity(batch.idle.len());
+        for need in &batch.functions {
+            let (cores, memory) = (f64::from(need.cores), f64::from(need.memory));
+            let nodes = prices.cores.iter().zip(&prices.memory);
+            container.extend(nodes.map(|(core, mb)| core * cores + mb * memory));
+        }
+        let sum = |prices: &[f64], sides: &[u32]| -> f64 {
+            let limited = prices.iter().zip(sides).filter(|(_, side)| **side != UNLIMITED);
+            limited.map(|(price, side)| price * f64::from(*side)).sum()
+        };
+        Tolls {
+            container,
+            idle: prices.idle.clone(),
+            more: vec![Vec::new(); batch.groups.len()],
+            paid: sum(&prices.cores, &batch.cores)
+                + sum(&prices.memory, &batch.memory)
+                + sum(&prices.idle, &batch.idle),
+        }
+    }
+
+    /// Adds the price of a rounded row.
+    fn add(&mut self, batch: &Batch, cut: &Cut, price: f64) {
+        self.paid += price * cut.side;
+        for (j, weight) in cut.weights().iter().enumerate() {
+            self.container[j * batch.nodes + cut.node] += price * weight;
+        }
+        for &(g, more) in &cut.more {
+            let at = self.more[g].partition_point(|&(node, _)| node < cut.node);
+            self.more[g].insert(at, (cut.node, price * more));
+        }
+    }
+}
+
 /// What all columns are worth at given prices.
 #[derive(Clone, Debug)]
 pub(crate) struct Pricing {
@@ -236,56 +284,52 @@ pub(crate) struct Pricing {
 }
 
 /// Looks at all columns.
-pub(crate) fn price(batch: &Batch, prices: &Prices) -> Pricing {
-    let (mut bound, mut size) = (0.0, 0.0);
-    let mut add = |value: f64| {
-        bound += value;
-        size += value.abs();
-    };
+pub(crate) fn price(batch: &Batch, tolls: &Tolls) -> Pricing {
+    let (mut bound, mut size) = (-tolls.paid, tolls.paid);
     let mut least = Vec::with_capacity(batch.groups.len());
     for (g, group) in batch.groups.iter().enumerate() {
         let mut low = group.defer;
-        each_column(batch, prices, g, |_, reduced| low = low.min(reduced));
-        add(low * group.members.len() as f64);
+        each_column(batch, tolls, g, |_, reduced| low = low.min(reduced));
+        let all = low * group.members.len() as f64;
+        bound += all;
+        size += all.abs();
         least.push(low);
-    }
-    for v in 0..batch.nodes {
-        add(-prices.cores[v] * f64::from(batch.cores[v]));
-        add(-prices.memory[v] * f64::from(batch.memory[v]));
-    }
-    for (&price, &idle) in prices.idle.iter().zip(&batch.idle) {
-        if idle != UNLIMITED {
-            add(-price * f64::from(idle));
-        }
     }
     Pricing { bound: bound - 1e-11 * size, least }
 }
 
 /// Calls `seen` with the slot and the cost, prices included, of each column of a group but deferral.
-pub(crate) fn each_column(batch: &Batch, prices: &Prices, g: usize, mut seen: impl FnMut(usize, f64)) {
-    let need = batch.functions[batch.groups[g].function];
-    let (cores, memory) = (f64::from(need.cores), f64::from(need.memory));
-    let idle = &prices.idle[batch.groups[g].function * batch.nodes..][..batch.nodes];
+pub(crate) fn each_column(batch: &Batch, tolls: &Tolls, g: usize, mut seen: impl FnMut(usize, f64)) {
+    let of_function = |list: &'_ [f64]| batch.groups[g].function * batch.nodes..list.len();
+    let container = &tolls.container[of_function(&tolls.container)];
+    let idle = &tolls.idle[of_function(&tolls.idle)];
+    let mut more = tolls.more[g].iter().peekable();
     for (v, pair) in batch.row(g).chunks_exact(2).enumerate() {
-        let room = prices.cores[v] * cores + prices.memory[v] * memory;
+        let mut toll = container[v];
+        while let Some((_, more)) = more.next_if(|(node, _)| *node == v) {
+            toll += more;
+        }
         if pair[0].is_finite() {
-            seen(2 * v, pair[0] + room + idle[v]);
+            seen(2 * v, pair[0] + toll + idle[v]);
         }
         if pair[1].is_finite() {
-            seen(2 * v + 1, pair[1] + room);
+            seen(2 * v + 1, pair[1] + toll);
         }
     }
 }
 
-/// The rows of the program: one for each group, (6), (7), and one for each limited pair of function and node.
+/// The rows of the program: one for each group, (6), (7), one for each limited pair of function and node, and what was added.
 pub(crate) struct Layout {
     groups: usize,
     nodes: usize,
     /// Row of each pair; 0, the row of a group, where there is none.
     idle: Vec<usize>,
     /// First of the rows of `cut`, and the prices that they rest on.
-    cuts: Option<usize>,
+    worth: Option<usize>,
     prices: Vec<f64>,
+    /// The rounded rows, with their places among all, and which of them are of each node.
+    rounded: Vec<(usize, Cut)>,
+    of_node: Vec<Vec<usize>>,
     pub(crate) rows: Rows,
 }
 
@@ -309,15 +353,32 @@ impl Layout {
             idle => row(f64::NEG_INFINITY, f64::from(idle)),
         };
         let idle = batch.idle.iter().map(limited).collect();
-        Layout { groups: batch.groups.len(), nodes: batch.nodes, idle, cuts: None, prices: Vec::new(), rows }
+        Layout {
+            groups: batch.groups.len(),
+            nodes: batch.nodes,
+            idle,
+            worth: None,
+            prices: Vec::new(),
+            rounded: Vec::new(),
+            of_node: vec![Vec::new(); batch.nodes],
+            rows,
+        }
     }
 
     /// Adds a row for each node: what it holds is worth no more than its best pattern.
     pub(crate) fn cut(&mut self, knapsacks: &Knapsacks) {
-        self.cuts = Some(self.rows.lower.len());
+        self.worth = Some(self.rows.lower.len());
         self.rows.lower.extend(knapsacks.worth.iter().map(|_| f64::NEG_INFINITY));
         self.rows.upper.extend(&knapsacks.worth);
         self.prices.clone_from(&knapsacks.prices);
+    }
+
+    /// Adds a rounded row.
+    pub(crate) fn round(&mut self, cut: Cut) {
+        self.of_node[cut.node].push(self.rounded.len());
+        self.rounded.push((self.rows.lower.len(), cut));
+        self.rows.lower.push(f64::NEG_INFINITY);
+        self.rows.upper.push(self.rounded[self.rounded.len() - 1].1.side);
     }
 
     /// Adds the column of a group and a slot.
@@ -336,7 +397,13 @@ impl Layout {
         if idle > 0 {
             entries.push((idle, 1.0));
         }
-        if let Some(first) = self.cuts {
+        for (row, cut) in self.of_node[v].iter().map(|&at| &self.rounded[at]) {
+            let weight = cut.weight(batch, g);
+            if weight > 0.0 {
+                entries.push((*row, weight));
+            }
+        }
+        if let Some(first) = self.worth {
             let worth = self.prices[g] - cost;
             // HiGHS refuses coefficients that are almost zero; without one the row holds too.
             if worth > 1e-4 {
@@ -356,14 +423,27 @@ impl Layout {
             idle: self.idle.iter().map(|&row| if row > 0 { price(row) } else { 0.0 }).collect(),
         }
     }
+
+    /// What columns pay at these prices, and at the duals of the rounded rows.
+    fn tolls(&self, batch: &Batch, prices: &Prices, duals: &[f64]) -> Tolls {
+        let mut tolls = Tolls::of(batch, prices);
+        for (row, cut) in self.rounded.iter().filter(|(row, _)| duals[*row] < 0.0) {
+            tolls.add(batch, cut, -duals[*row]);
+        }
+        tolls
+    }
 }
 
 /// What the LP has come to.
-pub(crate) struct Relaxed {
+pub(crate) struct Relaxed<'w> {
+    /// Prices of room and of idle containers, and with those of rounded rows what columns pay.
     pub(crate) prices: Prices,
+    pub(crate) tolls: Tolls,
     pub(crate) pricing: Pricing,
-    /// The last solution of the LP: group, slot, how many requests.
+    /// The last solution of the LP: group, slot, how many requests, in this order.
     pub(crate) values: Vec<(usize, usize, f64)>,
+    /// The LP itself; none without requests.
+    lp: Option<Lp<'w>>,
 }
 
 /// Columns of a group that the LP starts with, at most and in the mean: an optimum of it uses little more than one a group.
@@ -380,32 +460,80 @@ const REDUCED: f64 = 1e-7;
 
 /// Solves the LP by column generation. It starts with the columns that are good at the prices of the ascent and
 /// those of `known` solutions.
-pub(crate) fn relax(
+pub(crate) fn relax<'w>(
     batch: &Batch,
     known: &[&Vec<Vec<usize>>],
-    limits: &Limits<'_>,
-) -> Result<Relaxed, MilpError> {
+    limits: &Limits<'w>,
+) -> Result<Relaxed<'w>, MilpError> {
     let pace = if batch.nodes > MANY_NODES { ascent::LONG } else { ascent::SHORT };
     let (prices, pricing) = ascend(batch, pace, limits);
     tracing::debug!(bound = pricing.bound, "ascent");
-    let mut relaxed = Relaxed { prices, pricing, values: Vec::new() };
+    let tolls = Tolls::of(batch, &prices);
+    let mut relaxed = Relaxed { prices, tolls, pricing, values: Vec::new(), lp: None };
     if batch.groups.is_empty() {
         return Ok(relaxed);
     }
-    let mut master = Master::new(batch);
-    master.first_columns(&relaxed, known);
-    let mut lp = limits.instance()?;
-    lp.pass(&master.layout.rows, &std::mem::take(&mut master.new), false)?;
-    let (columns, rows) = basis(batch, &relaxed.prices, &master.order, master.layout.rows.lower.len());
-    lp.start_with(&columns, &rows)?;
-    lp.set_text("presolve", c"presolve", c"off")?;
-    master.generate(&mut lp, &mut relaxed)?;
+    let mut lp = Lp {
+        layout: Layout::of(batch),
+        held: vec![vec![false; 2 * batch.nodes + 1]; batch.groups.len()],
+        order: Vec::new(),
+        new: Columns::default(),
+        priced: Vec::new(),
+        highs: limits.instance()?,
+    };
+    lp.first_columns(batch, &relaxed, known);
+    lp.highs.pass(&lp.layout.rows, &std::mem::take(&mut lp.new), false)?;
+    let (columns, rows) = basis(batch, &relaxed.tolls, &lp.order, lp.layout.rows.lower.len());
+    lp.highs.start_with(&columns, &rows)?;
+    lp.highs.set_text("presolve", c"presolve", c"off")?;
+    lp.generate(batch, &mut relaxed)?;
+    relaxed.lp = Some(lp);
     Ok(relaxed)
 }
 
+/// Rounds of rounded rows at most, and the share of the gap to a solution that one has to close for another to come.
+const ROUNDS: usize = 40;
+const ENOUGH: f64 = 0.01;
+
+impl Relaxed<'_> {
+    /// Raises the bound towards the cost of a solution by rounded rows.
+    pub(crate) fn tighten(&mut self, batch: &Batch, cost: f64, limits: &Limits<'_>) -> Result<(), MilpError> {
+        let Some(mut lp) = self.lp.take() else { return Ok(()) };
+        lp.highs.limit_time(limits.left())?;
+        for round in 0..ROUNDS {
+            if limits.out_of_time() || limits.cancelled() {
+                break;
+            }
+            let cuts = cuts::separate(batch, &self.values, &self.prices);
+            let before = self.pricing.bound;
+            tracing::debug!(
+                round,
+                bound = before,
+                rows = cuts.len(),
+                columns = lp.order.len(),
+                "rounded rows"
+            );
+            if cuts.is_empty() {
+                break;
+            }
+            lp.round(batch, cuts)?;
+            lp.generate(batch, self)?;
+            if self.pricing.bound - before < ENOUGH * (cost - before) {
+                break;
+            }
+        }
+        self.lp = Some(lp);
+        Ok(())
+    }
+
+    /// The rounded rows that have a price in the last LP.
+    pub(crate) fn rounded(&self) -> impl Iterator<Item = &Cut> {
+        self.lp.iter().flat_map(|lp| lp.priced.iter().map(|&at| &lp.layout.rounded[at].1))
+    }
+}
+
 /// The LP over columns, as far as it has been generated.
-struct Master<'a> {
-    batch: &'a Batch,
+struct Lp<'w> {
     layout: Layout,
     /// Whether it has the column of group g and slot s, at `[g][s]`.
     held: Vec<Vec<bool>>,
@@ -413,29 +541,27 @@ struct Master<'a> {
     order: Vec<(usize, usize)>,
     /// Columns that HiGHS does not have yet.
     new: Columns,
+    /// Which of the rounded rows had a price in the last run.
+    priced: Vec<usize>,
+    highs: Highs<'w>,
 }
 
-impl<'a> Master<'a> {
-    fn new(batch: &'a Batch) -> Master<'a> {
-        let held = vec![vec![false; 2 * batch.nodes + 1]; batch.groups.len()];
-        Master { batch, layout: Layout::of(batch), held, order: Vec::new(), new: Columns::default() }
-    }
-
-    fn hold(&mut self, g: usize, slot: usize) {
+impl Lp<'_> {
+    fn hold(&mut self, batch: &Batch, g: usize, slot: usize) {
         if !self.held[g][slot] {
             self.held[g][slot] = true;
             self.order.push((g, slot));
-            self.layout.push(self.batch, g, slot, &mut self.new);
+            self.layout.push(batch, g, slot, &mut self.new);
         }
     }
 
     /// Deferral, what is cheap at the first prices, and what the known solutions use.
-    fn first_columns(&mut self, first: &Relaxed, known: &[&Vec<Vec<usize>>]) {
-        let near = near(self.batch, &first.prices, &first.pricing);
-        for g in 0..self.batch.groups.len() {
-            self.hold(g, self.batch.deferral());
-            for slot in cheapest(self.batch, &first.prices, g, AT_FIRST, first.pricing.least[g] + near) {
-                self.hold(g, slot);
+    fn first_columns(&mut self, batch: &Batch, first: &Relaxed<'_>, known: &[&Vec<Vec<usize>>]) {
+        let near = near(batch, &first.tolls, &first.pricing);
+        for g in 0..batch.groups.len() {
+            self.hold(batch, g, batch.deferral());
+            for slot in cheapest(batch, &first.tolls, g, AT_FIRST, first.pricing.least[g] + near) {
+                self.hold(batch, g, slot);
             }
         }
         for (g, &slot) in known
@@ -443,51 +569,71 @@ impl<'a> Master<'a> {
             .flat_map(|slots| slots.iter().enumerate())
             .flat_map(|(g, slots)| slots.iter().map(move |slot| (g, slot)))
         {
-            self.hold(g, slot);
+            self.hold(batch, g, slot);
         }
+    }
+
+    /// Adds rounded rows.
+    fn round(&mut self, batch: &Batch, cuts: Vec<Cut>) -> Result<(), MilpError> {
+        let mut on: Vec<Vec<(usize, usize)>> = vec![Vec::new(); batch.nodes];
+        for (column, &(g, slot)) in self.order.iter().enumerate() {
+            if slot != batch.deferral() {
+                on[slot / 2].push((column, g));
+            }
+        }
+        for cut in cuts {
+            let entries = on[cut.node].iter().map(|&(column, g)| (column, cut.weight(batch, g)));
+            self.highs.add_row(cut.side, entries.filter(|(_, weight)| *weight > 0.0))?;
+            self.layout.round(cut);
+        }
+        Ok(())
     }
 
     /// Solves, adds the columns that are cheaper than the duals say, and again, until there are none. Keeps the best prices
     /// and the last solution.
-    fn generate(&mut self, lp: &mut Highs<'_>, relaxed: &mut Relaxed) -> Result<(), MilpError> {
+    fn generate(&mut self, batch: &Batch, relaxed: &mut Relaxed<'_>) -> Result<(), MilpError> {
         let mut values = Vec::new();
-        let mut first = true;
+        // Dual, then primal: prices stay feasible when rows come, and values when columns do.
+        self.highs.set_int("simplex_strategy", c"simplex_strategy", 1)?;
         loop {
-            lp.run()?;
-            if lp.status() != ModelStatus::Optimal {
+            self.highs.run()?;
+            if self.highs.status() != ModelStatus::Optimal {
                 break;
             }
-            let duals = lp.row_duals()?;
+            let duals = self.highs.row_duals()?;
             let prices = self.layout.prices(&duals);
-            let pricing = price(self.batch, &prices);
-            let objective = lp.objective();
+            let tolls = self.layout.tolls(batch, &prices, &duals);
+            let pricing = price(batch, &tolls);
+            let rounded = &self.layout.rounded;
+            self.priced = (0..rounded.len()).filter(|&at| duals[rounded[at].0] < -REDUCED).collect();
+            let objective = self.highs.objective();
             tracing::trace!(objective, bound = pricing.bound, "LP");
-            values = lp.values()?;
+            values = self.highs.values()?;
             if pricing.bound > relaxed.pricing.bound {
-                (relaxed.prices, relaxed.pricing) = (prices.clone(), pricing.clone());
+                (relaxed.prices, relaxed.tolls, relaxed.pricing) = (prices, tolls.clone(), pricing.clone());
             }
             if objective - relaxed.pricing.bound <= CLOSE * objective.abs() {
                 break;
             }
-            for (g, &dual) in duals.iter().enumerate().take(self.batch.groups.len()) {
+            for (g, &dual) in duals.iter().enumerate().take(batch.groups.len()) {
                 if pricing.least[g] < dual - REDUCED {
-                    for slot in cheapest(self.batch, &prices, g, A_ROUND, dual - REDUCED) {
-                        self.hold(g, slot);
+                    for slot in cheapest(batch, &tolls, g, A_ROUND, dual - REDUCED) {
+                        self.hold(batch, g, slot);
                     }
                 }
             }
             if self.new.len() == 0 {
                 break;
             }
-            lp.add(&std::mem::take(&mut self.new))?;
-            if first {
-                // Primal: the last basis stays feasible when columns come.
-                lp.set_int("simplex_strategy", c"simplex_strategy", 4)?;
-                first = false;
-            }
+            self.highs.add(&std::mem::take(&mut self.new))?;
+            self.highs.set_int("simplex_strategy", c"simplex_strategy", 4)?;
         }
-        let columns = self.order.iter().zip(values).filter(|(_, value)| *value > NOTHING);
-        relaxed.values = columns.map(|(&(g, slot), value)| (g, slot, value)).collect();
+        // Without an optimum of this program, that of the one before says more than nothing.
+        if !values.is_empty() {
+            let columns = self.order.iter().zip(values).filter(|(_, value)| *value > NOTHING);
+            relaxed.values = columns.map(|(&(g, slot), value)| (g, slot, value)).collect();
+            relaxed.values.sort_unstable_by_key(|&(g, slot, _)| (g, slot));
+        }
         Ok(())
     }
 }
@@ -496,10 +642,10 @@ impl<'a> Master<'a> {
 const NOTHING: f64 = 1e-9;
 
 /// The reduced cost up to which there are about [`IN_MEAN`] columns for each group.
-fn near(batch: &Batch, prices: &Prices, pricing: &Pricing) -> f64 {
+fn near(batch: &Batch, tolls: &Tolls, pricing: &Pricing) -> f64 {
     let mut reduced: Vec<f64> = Vec::new();
     for (g, least) in pricing.least.iter().enumerate() {
-        each_column(batch, prices, g, |_, cost| reduced.push(cost - least));
+        each_column(batch, tolls, g, |_, cost| reduced.push(cost - least));
     }
     let count = IN_MEAN * batch.groups.len();
     if reduced.len() <= count {
@@ -510,10 +656,10 @@ fn near(batch: &Batch, prices: &Prices, pricing: &Pricing) -> f64 {
 
 /// A basis that is almost optimal: the cheapest column of each group at these prices, and the slacks of all rows but those
 /// of the groups.
-fn basis(batch: &Batch, prices: &Prices, order: &[(usize, usize)], rows: usize) -> (Vec<bool>, Vec<bool>) {
+fn basis(batch: &Batch, tolls: &Tolls, order: &[(usize, usize)], rows: usize) -> (Vec<bool>, Vec<bool>) {
     let mut low = vec![(f64::INFINITY, 0); batch.groups.len()];
     for (column, &(g, slot)) in order.iter().enumerate() {
-        let cost = reduced_cost(batch, prices, g, slot);
+        let cost = reduced_cost(batch, tolls, g, slot);
         if cost < low[g].0 {
             low[g] = (cost, column);
         }
@@ -523,21 +669,20 @@ fn basis(batch: &Batch, prices: &Prices, order: &[(usize, usize)], rows: usize) 
     (columns, (0..rows).map(|row| row >= batch.groups.len()).collect())
 }
 
-/// The cost of a column, prices included.
-fn reduced_cost(batch: &Batch, prices: &Prices, g: usize, slot: usize) -> f64 {
+/// The cost of a column at first prices, which are included.
+fn reduced_cost(batch: &Batch, tolls: &Tolls, g: usize, slot: usize) -> f64 {
     if slot == batch.deferral() {
         return batch.groups[g].defer;
     }
-    let (v, need) = (slot / 2, batch.functions[batch.groups[g].function]);
-    let room = prices.cores[v] * f64::from(need.cores) + prices.memory[v] * f64::from(need.memory);
-    let idle = if slot.is_multiple_of(2) { prices.idle[batch.idle_row(g, v)] } else { 0.0 };
-    batch.cost(g, slot) + room + idle
+    let row = batch.idle_row(g, slot / 2);
+    let idle = if slot.is_multiple_of(2) { tolls.idle[row] } else { 0.0 };
+    batch.cost(g, slot) + tolls.container[row] + idle
 }
 
 /// The cheapest columns of a group below a limit, prices included, deferral apart.
-pub(crate) fn cheapest(batch: &Batch, prices: &Prices, g: usize, count: usize, below: f64) -> Vec<usize> {
+pub(crate) fn cheapest(batch: &Batch, tolls: &Tolls, g: usize, count: usize, below: f64) -> Vec<usize> {
     let mut found: Vec<(f64, usize)> = Vec::new();
-    each_column(batch, prices, g, |slot, cost| {
+    each_column(batch, tolls, g, |slot, cost| {
         if cost < below {
             found.push((cost, slot));
         }

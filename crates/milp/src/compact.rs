@@ -10,15 +10,16 @@
 //!
 //! # The search
 //! 1. A solution from regret and annealing (`start.rs`).
-//! 2. The LP by column generation ([`bounds`](crate::bounds)). Its duals price every column: one whose reduced cost is
-//!    above the gap between solution and bound is in no better solution, and goes.
+//! 2. The LP by column generation ([`bounds`](crate::bounds)), tightened by rounded rows (`cuts.rs`) where patterns do not come
+//!    first, or the solution is poor. Its duals price every column: one whose reduced cost is above the gap between solution and
+//!    bound is in no better solution, and goes.
 //! 3. Where nodes hold only a few requests, the knapsack bound (`knapsack.rs`), which there is far closer than the LP;
 //!    a better solution from its patterns; again columns go.
-//! 4. Elsewhere, a better solution from the LP's: what it does not split stays, the rest is a small program; then one
-//!    from the columns with the least reduced costs; again columns go.
-//! 5. What is left is solved by branch and bound, over patterns if they can be listed, else over columns, with a row for
-//!    each node that makes the LP as close as the knapsack bound: the sum of (pi_g - cost) over what it holds is at most
-//!    its best pattern's.
+//! 4. Elsewhere, a better solution from the LP's: what it does not split stays, annealing and a small program do the rest; again rows
+//!    come and columns go; then the columns with the least reduced costs, which prove a part of the gap.
+//! 5. What is left is solved by branch and bound, over patterns if they can be listed, else over columns, with the rows that made
+//!    the LP close: the rounded ones, or one for each node, by which the sum of (pi_g - cost) over what it holds is at most its best
+//!    pattern's.
 //!
 //! # What is proved
 //! `Proof::Optimal` means that no placement is cheaper by more than 1e-6 (ms of J), the tolerance of HiGHS. A
@@ -29,7 +30,7 @@ use scale_model::{BatchProblem, Budget, Proof, Solution, SolveError, Stop, evalu
 use tracing::debug;
 
 use crate::batch::Batch;
-use crate::bounds::{Layout, Limits, Relaxed, backend, cheapest, each_column, relax};
+use crate::bounds::{Layout, Limits, Relaxed, Tolls, backend, cheapest, each_column, relax};
 use crate::highs::{MilpError, ModelStatus};
 use crate::knapsack::{self, Choice, Knapsacks, SPLIT};
 use crate::progress::{Told, Watch};
@@ -50,7 +51,7 @@ pub(crate) fn solve(
     let dearest = batch.dearest();
     let watch = Watch::new(told, if batch.hard { dearest } else { f64::INFINITY });
     let limits = Limits::of(budget, random_seed, Some(&watch));
-    let best = if few_a_node(&batch) {
+    let best = if a_node(&batch) <= PATTERNS {
         let moves = FEW_A_NODE_MOVES * batch.requests() as u64;
         start::search(&batch, u64::from(random_seed), moves, &limits)
     } else {
@@ -109,13 +110,14 @@ const POOR: f64 = 0.02;
 const POOR_MOVES: u64 = 2000;
 /// Moves of annealing elsewhere, after the LP: a tenth of a second, and the LP is the better guide there.
 const MOVES: u64 = 400_000;
-/// Requests for each node with room, up to which the knapsack bound is tried. With two or three the LP is percents below
-/// the optimum, with forty hundredths of a percent, and a pattern's search takes longer the more it holds.
-const A_NODE: usize = 6;
-/// The same where the LP comes first, and the knapsack bound only if the gap stays wide.
-const SOME_A_NODE: usize = 12;
-/// Shares of J. Above the first, annealing goes on and the knapsack bound is tried late; above the second it is tried
-/// early.
+/// Requests for each node with room up to which patterns are tried: with two or three the LP is percents below the optimum. With more
+/// a pattern's search takes longer, and rounded rows come as close in less time: of 700 requests on 125 nodes at load 0.7 patterns
+/// leave 0.5 and 0.9 % after ten seconds, rounded rows 0 and 0.1 %. Where the start is poor already with fewer.
+const PATTERNS: f64 = 4.0;
+const PATTERNS_IF_POOR: f64 = 3.0;
+/// Up to so many, where even the patterns' LP is far from the start, the dives find better ones than annealing by the LP's prices.
+const ANNEALING_ALONE: f64 = 2.0;
+/// Shares of J above which annealing goes on, and above which it goes on for longer.
 const NARROW: f64 = 1e-3;
 const WIDE: f64 = 5e-3;
 /// Moves of annealing for each request then, and at most so many: one or two seconds.
@@ -124,8 +126,12 @@ const MOST_MOVES: u64 = 8_000_000;
 /// Dives while the gap stays wide, and their share of the time.
 const DIVES: u64 = 8;
 const FOR_DIVES: f64 = 0.6;
-/// So many times as many where even the knapsack bound leaves it wide.
+/// So many times as many where the gap stays wide, again and again, in this share of the time.
 const LONGER: u64 = 3;
+const ANNEALINGS: u64 = 8;
+const FOR_ANNEALING: f64 = 0.5;
+/// Share of the time that is left for rounded rows.
+const FOR_ROWS: f64 = 0.5;
 /// Share of the time for the LP: what it has come to is worth more with a solution from it.
 const FOR_LP: f64 = 0.7;
 /// Patterns that are listed at most: with more, the tree ends at its limit anyway.
@@ -135,6 +141,10 @@ const FEW_PATTERNS: usize = 1_000;
 /// Where they are more: the next part of the gap to try, and where that ends.
 const NEXT_SHARE: f64 = 0.7;
 const LEAST_SHARE: f64 = 0.2;
+/// The part of the gap that the first program over all groups is to prove, and about how many columns it has at most: the root of HiGHS
+/// takes five seconds from there.
+const LOWER: f64 = 0.35;
+const LIKELY: usize = 40_000;
 /// Columns for each group that a search for a better solution looks at, about.
 const FEW: usize = 12;
 
@@ -154,19 +164,11 @@ const QUICK_WITH_HEURISTICS: Effort = Effort { heuristics: 0.05, ..QUICK };
 /// To the end.
 const FULL: Effort = Effort { relative_gap: 0.0, nodes: None, heuristics: 0.0 };
 
-/// Whether nodes hold so few requests that the knapsack bound is worth its time.
-fn few_a_node(batch: &Batch) -> bool {
-    batch.requests() <= A_NODE * with_room(batch)
-}
-
-/// The same where it takes a second and is only worth it if the LP leaves a gap.
-fn some_a_node(batch: &Batch) -> bool {
-    batch.requests() <= SOME_A_NODE * with_room(batch)
-}
-
-/// Nodes that can take anything.
-fn with_room(batch: &Batch) -> usize {
-    batch.cores.iter().zip(&batch.memory).filter(|(cores, memory)| **cores > 0 && **memory > 0).count()
+/// Requests for each node that can take anything.
+fn a_node(batch: &Batch) -> f64 {
+    let with_room =
+        batch.cores.iter().zip(&batch.memory).filter(|(cores, memory)| **cores > 0 && **memory > 0);
+    batch.requests() as f64 / (with_room.count() as f64).max(1.0)
 }
 
 struct Search<'a> {
@@ -195,26 +197,37 @@ struct Program<'a> {
 impl Search<'_> {
     /// Searches until the gap is closed or the budget is spent.
     fn run(&mut self) -> Result<Stop, MilpError> {
-        let relaxed = relax(&self.batch, &[&self.best], &self.limits.with_time(FOR_LP))?;
+        let mut relaxed = relax(&self.batch, &[&self.best], &self.limits.with_time(FOR_LP))?;
         self.prove(relaxed.pricing.bound);
         debug!(bound = self.bound, cost = self.cost, columns = self.batch.columns(), "LP");
         if let Some(stop) = self.stop() {
             return Ok(stop);
         }
-        if few_a_node(&self.batch) && self.gap_above(POOR) {
-            let moves = POOR_MOVES * self.batch.requests() as u64;
-            self.offer(start::search(&self.batch, self.seed, moves, &self.limits));
-            debug!(cost = self.cost, "second start");
+        let a_node = a_node(&self.batch);
+        if a_node <= PATTERNS && self.gap_above(POOR) {
+            self.start_again(&mut relaxed, a_node)?;
         }
         self.drop_by_reduced_cost(&relaxed);
-        if few_a_node(&self.batch) {
-            if let Some(stop) = self.by_patterns(&relaxed)? {
-                return Ok(stop);
-            }
-        } else if let Some(stop) = self.by_rounding(&relaxed)? {
+        let by_patterns = a_node <= if self.gap_above(POOR) { PATTERNS_IF_POOR } else { PATTERNS };
+        let stop = if by_patterns { self.by_patterns(&relaxed)? } else { self.by_rounding(&mut relaxed)? };
+        if let Some(stop) = stop {
             return Ok(stop);
         }
         self.by_columns(&relaxed, &|_, _, _| true, f64::INFINITY, FULL)
+    }
+
+    /// A better solution where nodes hold only a few requests and the first one is poor: more annealing from nothing, and from what
+    /// the LP does not split.
+    fn start_again(&mut self, relaxed: &mut Relaxed<'_>, a_node: f64) -> Result<(), MilpError> {
+        let moves = POOR_MOVES * self.batch.requests() as u64;
+        self.offer(start::search(&self.batch, self.seed, moves, &self.limits));
+        debug!(cost = self.cost, "second start");
+        if a_node > ANNEALING_ALONE && self.gap_above(POOR) {
+            self.tighten(relaxed)?;
+            let whole = self.unsplit(relaxed);
+            self.complete(&whole, &relaxed.tolls, self.seed, self.more_moves());
+        }
+        Ok(())
     }
 
     /// Why to stop now, if there is a reason.
@@ -263,12 +276,12 @@ impl Search<'_> {
     }
 
     /// Takes out the columns that are in no better solution: using one costs the bound plus its reduced cost.
-    fn drop_by_reduced_cost(&mut self, relaxed: &Relaxed) {
+    fn drop_by_reduced_cost(&mut self, relaxed: &Relaxed<'_>) {
         let slack = self.limit() - relaxed.pricing.bound;
         let mut useless = Vec::new();
         for g in 0..self.batch.groups.len() {
             let least = relaxed.pricing.least[g];
-            each_column(&self.batch, &relaxed.prices, g, |slot, cost| {
+            each_column(&self.batch, &relaxed.tolls, g, |slot, cost| {
                 if cost - least > slack {
                     useless.push((g, slot));
                 }
@@ -286,7 +299,7 @@ impl Search<'_> {
     }
 
     /// Step 3.
-    fn by_patterns(&mut self, relaxed: &Relaxed) -> Result<Option<Stop>, MilpError> {
+    fn by_patterns(&mut self, relaxed: &Relaxed<'_>) -> Result<Option<Stop>, MilpError> {
         let mut knapsacks = self.bound_by_patterns(relaxed)?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
@@ -311,10 +324,9 @@ impl Search<'_> {
     }
 
     /// The knapsack bound by the LP over patterns, and its solution if it splits nothing.
-    fn bound_by_patterns(&mut self, relaxed: &Relaxed) -> Result<Knapsacks, MilpError> {
-        let (first, tolls) = (&relaxed.pricing.least, &relaxed.prices.idle);
-        let pace = knapsack::BEFORE_LP;
-        let mut knapsacks = knapsack::bound(&self.batch, first, tolls, &[&self.best], pace, &self.limits)?;
+    fn bound_by_patterns(&mut self, relaxed: &Relaxed<'_>) -> Result<Knapsacks, MilpError> {
+        let (first, tolls) = (&relaxed.pricing.least, &relaxed.tolls.idle);
+        let mut knapsacks = knapsack::bound(&self.batch, first, tolls, &[&self.best], &self.limits)?;
         self.prove(knapsacks.bound);
         let whole = knapsacks.whole.take();
         let columns = self.batch.columns();
@@ -347,7 +359,7 @@ impl Search<'_> {
     }
 
     /// Takes out the columns that are in no better solution, by the LP and by the knapsack bound.
-    fn drop_useless(&mut self, relaxed: &Relaxed, knapsacks: &Knapsacks) {
+    fn drop_useless(&mut self, relaxed: &Relaxed<'_>, knapsacks: &Knapsacks) {
         self.drop_by_reduced_cost(relaxed);
         self.drop(&knapsacks.useless(&self.batch, self.limit()));
         debug!(columns = self.batch.columns(), cost = self.cost, "fixed");
@@ -358,7 +370,7 @@ impl Search<'_> {
     /// patterns that were known.
     fn by_all_patterns(
         &mut self,
-        relaxed: &Relaxed,
+        relaxed: &Relaxed<'_>,
         knapsacks: &Knapsacks,
     ) -> Result<Option<Stop>, MilpError> {
         let (mut share, mut partly) = (1.0, false);
@@ -394,8 +406,60 @@ impl Search<'_> {
         Ok(stop)
     }
 
-    /// Step 4: what the LP does not split stays where it is, and the rest looks at its best columns.
-    fn by_rounding(&mut self, relaxed: &Relaxed) -> Result<Option<Stop>, MilpError> {
+    /// Steps 2 and 4: what the LP does not split stays where it is, and the rest looks at its best columns.
+    fn by_rounding(&mut self, relaxed: &mut Relaxed<'_>) -> Result<Option<Stop>, MilpError> {
+        let whole = self.unsplit(relaxed);
+        self.complete(&whole, &relaxed.tolls, self.seed, MOVES);
+        self.tighten(relaxed)?;
+        if let Some(stop) = self.stop() {
+            return Ok(Some(stop));
+        }
+        let whole = self.unsplit(relaxed);
+        self.complete(&whole, &relaxed.tolls, self.seed, MOVES);
+        if self.gap_above(NARROW) {
+            self.complete(&whole, &relaxed.tolls, self.seed, self.more_moves());
+        }
+        let limits = self.limits.with_time(FOR_ANNEALING);
+        for number in 1..=ANNEALINGS {
+            if !self.gap_above(WIDE) || limits.out_of_time() {
+                break;
+            }
+            let best = self.best.clone();
+            self.complete(&best, &relaxed.tolls, self.seed + number, LONGER * self.more_moves());
+        }
+        self.tighten(relaxed)?;
+        self.drop_by_reduced_cost(relaxed);
+        if let Some(stop) = self.stop() {
+            return Ok(Some(stop));
+        }
+        self.by_split(relaxed)?;
+        if let Some(stop) = self.stop() {
+            return Ok(Some(stop));
+        }
+        self.tighten(relaxed)?;
+        self.by_best_columns(relaxed)
+    }
+
+    /// Raises the bound by rounded rows.
+    fn tighten(&mut self, relaxed: &mut Relaxed<'_>) -> Result<(), MilpError> {
+        relaxed.tighten(&self.batch, self.cost, &self.limits.with_time(FOR_ROWS))?;
+        self.prove(relaxed.pricing.bound);
+        debug!(bound = self.bound, cost = self.cost, rows = relaxed.rounded().count(), "rounded rows");
+        Ok(())
+    }
+
+    /// Completes a solution and anneals it.
+    fn complete(&mut self, some: &Slots, tolls: &Tolls, seed: u64, moves: u64) {
+        self.offer(start::complete(&self.batch, some, Some(tolls), seed, moves, &self.limits));
+        debug!(cost = self.cost, moves, "completed");
+    }
+
+    fn more_moves(&self) -> u64 {
+        (MORE_MOVES * self.batch.requests() as u64).min(MOST_MOVES)
+    }
+
+    /// The program over what the LP splits.
+    fn by_split(&mut self, relaxed: &Relaxed<'_>) -> Result<(), MilpError> {
         let mut split = vec![false; self.batch.groups.len()];
         let mut used: Vec<Vec<usize>> = vec![Vec::new(); self.batch.groups.len()];
         for &(g, slot, value) in &relaxed.values {
@@ -404,50 +468,14 @@ impl Search<'_> {
         }
         let count = split.iter().filter(|split| **split).count();
         let most = self.reduced_cost_of(relaxed, FEW * count, |g| split[g]);
-        let bounded = self.complete(relaxed)?;
-        debug!(split = count, most, cost = self.cost, "rounding");
-        self.drop_by_reduced_cost(relaxed);
-        if let Some(stop) = self.stop() {
-            return Ok(Some(stop));
-        }
+        debug!(split = count, most, columns = self.batch.columns(), "rounding");
         let chosen =
             |g: usize, slot: usize, reduced: f64| used[g].contains(&slot) || (split[g] && reduced <= most);
-        self.by_columns(relaxed, &chosen, f64::NEG_INFINITY, QUICK_WITH_HEURISTICS)?;
-        if let Some(stop) = self.stop() {
-            return Ok(Some(stop));
-        }
-        if !bounded && self.gap_above(NARROW) && some_a_node(&self.batch) {
-            self.bound_by_knapsacks(relaxed)?;
-            if let Some(stop) = self.stop() {
-                return Ok(Some(stop));
-            }
-        }
-        self.by_best_columns(relaxed)
-    }
-
-    /// Completes what the LP does not split, and anneals as long as the gap is worth it; whether it has tried the knapsack
-    /// bound.
-    fn complete(&mut self, relaxed: &Relaxed) -> Result<bool, MilpError> {
-        let (whole, prices) = (self.unsplit(relaxed), Some(&relaxed.prices));
-        self.offer(start::complete(&self.batch, &whole, prices, self.seed, MOVES, &self.limits));
-        debug!(cost = self.cost, "completed");
-        let moves = (MORE_MOVES * self.batch.requests() as u64).min(MOST_MOVES);
-        if self.gap_above(NARROW) {
-            self.offer(start::complete(&self.batch, &whole, prices, self.seed, moves, &self.limits));
-        }
-        if !self.gap_above(WIDE) || !some_a_node(&self.batch) {
-            return Ok(false);
-        }
-        self.bound_by_knapsacks(relaxed)?;
-        if self.gap_above(WIDE) {
-            let (best, seed) = (&self.best, self.seed + 1);
-            self.offer(start::complete(&self.batch, best, prices, seed, LONGER * moves, &self.limits));
-        }
-        Ok(true)
+        self.by_columns(relaxed, &chosen, f64::NEG_INFINITY, QUICK_WITH_HEURISTICS).map(|_| ())
     }
 
     /// What the LP does not split; if it was out of time, the cheapest columns at the prices of the ascent.
-    fn unsplit(&self, relaxed: &Relaxed) -> Slots {
+    fn unsplit(&self, relaxed: &Relaxed<'_>) -> Slots {
         let mut whole: Slots = vec![Vec::new(); self.batch.groups.len()];
         for &(g, slot, value) in &relaxed.values {
             whole[g].extend(std::iter::repeat_n(slot, (value + SPLIT).floor() as usize));
@@ -455,7 +483,7 @@ impl Search<'_> {
         if relaxed.values.is_empty() {
             for (g, slots) in whole.iter_mut().enumerate() {
                 let group = &self.batch.groups[g];
-                if let [slot] = cheapest(&self.batch, &relaxed.prices, g, 1, group.defer)[..] {
+                if let [slot] = cheapest(&self.batch, &relaxed.tolls, g, 1, group.defer)[..] {
                     slots.extend(std::iter::repeat_n(slot, group.members.len()));
                 }
             }
@@ -463,16 +491,19 @@ impl Search<'_> {
         whole
     }
 
-    /// A better solution from the columns with the least reduced costs, if there are many others.
-    fn by_best_columns(&mut self, relaxed: &Relaxed) -> Result<Option<Stop>, MilpError> {
+    /// The columns that a solution in the lower part of the gap can use, if there are many others: what they come to proves that
+    /// part, or is a better solution.
+    fn by_best_columns(&mut self, relaxed: &Relaxed<'_>) -> Result<Option<Stop>, MilpError> {
         self.drop_by_reduced_cost(relaxed);
         let few = FEW * self.batch.groups.len();
         if self.batch.columns() <= 2 * few {
             return Ok(None);
         }
-        let most = self.reduced_cost_of(relaxed, few / 4, |_| true);
+        let most = self.reduced_cost_of(relaxed, LIKELY.max(few / 4), |_| true);
+        let most = most.min(LOWER * (self.cost - relaxed.pricing.bound));
         // What is left out costs at least the bound and `most`.
         let limit = relaxed.pricing.bound + most;
+        debug!(limit, cost = self.cost, columns = self.batch.columns(), "best columns");
         self.by_columns(relaxed, &|_, _, reduced| reduced <= most, limit, QUICK)?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
@@ -481,22 +512,12 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// The knapsack bound where the LP over patterns would take too long.
-    fn bound_by_knapsacks(&mut self, relaxed: &Relaxed) -> Result<(), MilpError> {
-        let (first, tolls) = (&relaxed.pricing.least, &relaxed.prices.idle);
-        let knapsacks =
-            knapsack::bound(&self.batch, first, tolls, &[&self.best], knapsack::ALONE, &self.limits)?;
-        self.prove(knapsacks.bound);
-        debug!(bound = knapsacks.bound, cost = self.cost, "knapsack bound");
-        Ok(())
-    }
-
     /// The reduced cost that about so many columns of some groups do not exceed.
-    fn reduced_cost_of(&self, relaxed: &Relaxed, count: usize, wanted: impl Fn(usize) -> bool) -> f64 {
+    fn reduced_cost_of(&self, relaxed: &Relaxed<'_>, count: usize, wanted: impl Fn(usize) -> bool) -> f64 {
         let mut reduced: Vec<f64> = Vec::new();
         for g in (0..self.batch.groups.len()).filter(|&g| wanted(g)) {
             let least = relaxed.pricing.least[g];
-            each_column(&self.batch, &relaxed.prices, g, |_, cost| reduced.push(cost - least));
+            each_column(&self.batch, &relaxed.tolls, g, |_, cost| reduced.push(cost - least));
         }
         if reduced.len() <= count {
             return f64::INFINITY;
@@ -508,12 +529,13 @@ impl Search<'_> {
     /// costs more than `limit`, or more than the best solution.
     fn by_columns(
         &mut self,
-        relaxed: &Relaxed,
+        relaxed: &Relaxed<'_>,
         chosen: &dyn Fn(usize, usize, f64) -> bool,
         limit: f64,
         effort: Effort,
     ) -> Result<Stop, MilpError> {
         let mut layout = Layout::of(&self.batch);
+        relaxed.rounded().for_each(|cut| layout.round(cut.clone()));
         if let Some(knapsacks) = &self.knapsacks {
             layout.cut(knapsacks);
         }
@@ -521,7 +543,7 @@ impl Search<'_> {
         for g in 0..self.batch.groups.len() {
             let mut slots = vec![self.batch.deferral()];
             let least = relaxed.pricing.least[g];
-            each_column(&self.batch, &relaxed.prices, g, |slot, cost| {
+            each_column(&self.batch, &relaxed.tolls, g, |slot, cost| {
                 if chosen(g, slot, cost - least) || self.best[g].contains(&slot) {
                     slots.push(slot);
                 }
@@ -688,6 +710,14 @@ mod tests {
             let priced = lagrangian(&problem, &lp.prices);
             assert!(free <= lp.bound + 1e-6 && lp.bound <= optimum + 1e-9, "{case}: {free}, {}", lp.bound);
             assert_eq!(priced, lp.bound, "{case}");
+            let batch = Batch::new(&problem);
+            let limits = Limits::of(&Budget::default(), 0, None);
+            let mut relaxed = relax(&batch, &[], &limits).expect("HiGHS runs");
+            let dearest = if optimum.is_finite() { optimum } else { batch.dearest() + 1.0 };
+            relaxed.tighten(&batch, dearest, &limits).expect("HiGHS runs");
+            let bound = relaxed.pricing.bound;
+            assert!(lp.bound <= bound + 1e-6 || !lp.bound.is_finite(), "{case}: {bound} below {}", lp.bound);
+            assert!(bound <= optimum + 1e-6 || !optimum.is_finite(), "{case}: {bound} above {optimum}");
             let any = |len: usize| (0..len).map(|index| (index % 3) as f64 * 0.1).collect();
             let Prices { cores, memory, idle } = &lp.prices;
             let any = Prices { cores: any(cores.len()), memory: any(memory.len()), idle: any(idle.len()) };

@@ -220,7 +220,6 @@ pub(crate) fn bound(
     first: &[f64],
     tolls: &[f64],
     known: &[&Slots],
-    pace: Pace,
     limits: &Limits<'_>,
 ) -> Result<Knapsacks, MilpError> {
     let mut nodes = Nodes::new(batch, tolls);
@@ -228,7 +227,7 @@ pub(crate) fn bound(
         known.iter().flat_map(|slots| patterns_of(batch, slots)).collect();
     let first = no_more_than_deferral(batch, first.iter().copied());
     let mut best = priced(batch, &mut nodes, first, &mut |v, pattern| patterns.push((v, pattern)));
-    ascend(batch, &mut nodes, &mut best, &mut patterns, pace, limits);
+    ascend(batch, &mut nodes, &mut best, &mut patterns, limits);
     patterns.sort_unstable();
     patterns.dedup();
     if patterns.len() <= MOST_FOR_LP && !limits.out_of_time() {
@@ -313,25 +312,9 @@ fn no_more_than_deferral(batch: &Batch, prices: impl Iterator<Item = f64>) -> Ve
     prices.zip(&batch.groups).map(|(price, group)| price.min(group.defer)).collect()
 }
 
-/// How an ascent of the knapsack bound goes.
-#[derive(Clone, Copy)]
-pub(crate) struct Pace {
-    /// Steps at most.
-    steps: usize,
-    /// Length of the first step as a share of Polyak's.
-    length: f64,
-    /// By how much a step grows with each better bound.
-    growth: f64,
-}
-
-/// Where the LP over patterns comes next: it gains more in the same time.
-pub(crate) const BEFORE_LP: Pace = Pace { steps: 20, length: 1.0, growth: 1.0 };
-/// Where there are too many patterns for the LP. The prices that it starts with are good already, and long steps leave
-/// them: of 1000 requests at load 0.7, half of 50 steps went into making them shorter. Most ascents end before.
-pub(crate) const ALONE: Pace = Pace { steps: 150, length: 0.06, growth: 1.15 };
-
-/// After how many steps without a better bound they are halved, and below which length the ascent ends. Chosen on one
-/// batch of 1000 requests at load 0.7 by the time to the same bound.
+/// Steps of an ascent: the LP over patterns gains more in the same time, from the patterns that they come across.
+const ASCENT: usize = 20;
+/// After how many steps without a better bound they are halved, from the whole of Polyak's on, and below which length the ascent ends.
 const PATIENCE: usize = 4;
 const LEAST_LENGTH: f64 = 0.005;
 /// Raises the bound by steps along its subgradient (Held and Karp; the step is Polyak's): a request that too few patterns
@@ -341,12 +324,11 @@ fn ascend(
     nodes: &mut Nodes<'_>,
     best: &mut Knapsacks,
     patterns: &mut Vec<(usize, Pattern)>,
-    pace: Pace,
     limits: &Limits<'_>,
 ) {
     let mut prices = best.prices.clone();
-    let (mut length, mut waited) = (pace.length, 0);
-    for _ in 0..pace.steps {
+    let (mut length, mut waited) = (1.0, 0);
+    for _ in 0..ASCENT {
         if limits.out_of_time() || limits.cancelled() || length < LEAST_LENGTH {
             return;
         }
@@ -371,7 +353,6 @@ fn ascend(
         if bound > best.bound {
             *best = now;
             waited = 0;
-            length *= pace.growth;
         } else {
             waited += 1;
             if waited == PATIENCE {

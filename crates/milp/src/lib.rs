@@ -47,17 +47,19 @@
 //! 2. [`compact`]: the same optimum, much faster; the course of the search and what is proved.
 //! 3. `batch.rs`: the compact form of a batch, and what is left out of it.
 //! 4. [`bounds`]: capacity-free, LP (column generation) and Lagrangian bound. `ascent.rs`: where the LP starts.
-//! 5. `knapsack.rs`: the bound over patterns of a node, and the solutions found on the way. `items.rs`: the best
+//! 5. `cuts.rs`: what whole requests say of a node's room beyond (6) and (7), as rows for the LP.
+//! 6. `knapsack.rs`: the bound over patterns of a node, and the solutions found on the way. `items.rs`: the best
 //!    pattern of one node.
-//! 6. `start.rs`: regret, annealing and descent.
-//! 7. `conflict.rs`: why there is no placement. `progress.rs`: what a solve says while it runs.
-//! 8. [`highs`](mod@highs): any model in MPS format. `raw.rs`: the C interface, the only `unsafe` of the workspace.
+//! 7. `start.rs`: regret, annealing and descent.
+//! 8. `conflict.rs`: why there is no placement. `progress.rs`: what a solve says while it runs.
+//! 9. [`highs`](mod@highs): any model in MPS format. `raw.rs`: the C interface, the only `unsafe` of the workspace.
 
 mod ascent;
 mod batch;
 pub mod bounds;
 pub mod compact;
 mod conflict;
+mod cuts;
 pub mod highs;
 mod items;
 mod knapsack;

@@ -9,6 +9,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use highs::{Model, SolvedModel};
 use highs_sys as ffi;
@@ -150,6 +151,15 @@ impl<'a> Highs<'a> {
         unsafe { listen(self.pointer.as_ptr(), listener) }
     }
 
+    /// Time for the runs from now on; those before count no more.
+    pub(crate) fn limit_time(&mut self, time: Option<Duration>) -> Result<(), MilpError> {
+        // SAFETY: a live instance.
+        let status = unsafe { ffi::Highs_zeroAllClocks(self.pointer.as_ptr()) };
+        done(status, "Highs_zeroAllClocks")?;
+        let seconds = time.map_or(f64::INFINITY, |time| time.as_secs_f64());
+        self.set_double("time_limit", c"time_limit", seconds)
+    }
+
     /// Takes a program: min cost, rows within their sides, columns between 0 and their upper bounds.
     pub(crate) fn pass(&mut self, rows: &Rows, columns: &Columns, integer: bool) -> Result<(), MilpError> {
         let zeros = vec![0.0; columns.len()];
@@ -212,6 +222,29 @@ impl<'a> Highs<'a> {
             )
         };
         done(status, "Highs_addCols")
+    }
+
+    /// Adds a row of (column, coefficient) pairs, at most `side`.
+    pub(crate) fn add_row(
+        &mut self,
+        side: f64,
+        entries: impl Iterator<Item = (usize, f64)>,
+    ) -> Result<(), MilpError> {
+        let (columns, values): (Vec<HighsInt>, Vec<f64>) =
+            entries.map(|(column, value)| (column as HighsInt, value)).unzip();
+        // SAFETY: a live instance; both arrays have the length that is given for them, and HiGHS answers with an error if there
+        // is no such column.
+        let status = unsafe {
+            ffi::Highs_addRow(
+                self.pointer.as_ptr(),
+                f64::NEG_INFINITY,
+                side,
+                columns.len() as HighsInt,
+                columns.as_ptr(),
+                values.as_ptr(),
+            )
+        };
+        done(status, "Highs_addRow")
     }
 
     /// Fixes a column at 1.

@@ -7,7 +7,7 @@
 //! Only placements without an excess are kept.
 
 use crate::batch::{Batch, UNLIMITED};
-use crate::bounds::{self, Limits, Prices};
+use crate::bounds::{self, Limits, Tolls};
 
 /// A solution: for each group a slot for each of its requests.
 pub(crate) type Slots = Vec<Vec<usize>>;
@@ -52,15 +52,15 @@ pub(crate) fn rush(batch: &Batch) -> Slots {
 pub(crate) fn complete(
     batch: &Batch,
     some: &Slots,
-    prices: Option<&Prices>,
+    tolls: Option<&Tolls>,
     seed: u64,
     moves: u64,
     limits: &Limits<'_>,
 ) -> Slots {
     let mut search = Search::new(batch, seed);
-    if let Some(prices) = prices {
+    if let Some(tolls) = tolls {
         (search.rank, search.anywhere) = (2.5, 12);
-        search.propose(|g| bounds::cheapest(batch, prices, g, LOOKED_AT, f64::INFINITY));
+        search.propose(|g| bounds::cheapest(batch, tolls, g, LOOKED_AT, f64::INFINITY));
     }
     let mut placed = vec![false; search.group.len()];
     let mut first = 0;
