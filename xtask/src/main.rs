@@ -182,6 +182,10 @@ fn ci(workspace: &Workspace) -> Result<()> {
     let clippy = step(2, "clippy");
     let arguments = ["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];
     workspace.run("clippy", &mut workspace.cargo(arguments))?;
+    let alone =
+        ["clippy", "--release", "--package", "scale-agents", "--no-default-features", "--all-targets"];
+    workspace
+        .run("clippy of the agents without candle", workspace.cargo(alone).args(["--", "-D", "warnings"]))?;
     clippy.passed();
 
     let doc = step(3, "doc");

@@ -12,10 +12,16 @@
 //! 4. Beyond the paper: [`scale`], a policy with foresight; what it looks at ([`features`]) and its [`scorer`]. It is
 //!    trained by [`evolution`] strategies; [`imitation`] and policy [`gradient`] are there to compare with.
 //!    [`lookahead`] is no scheduler but a yardstick: it knows the arrivals to come.
-//! 5. Underneath: [`net`] on `math`, [`adam`], [`draw`], [`checkpoint`], [`error`].
+//! 5. Underneath: [`net`] on `math`, [`adam`], [`draw`], [`checkpoint`], [`error`]. `autograd`: the same in candle.
+//!
+//! # Without candle
+//! Nothing here acts or trains by candle. It is what the tests hold the rest against, and there for learners that differentiate
+//! automatically: with `default-features = false` it is left out, and with it most of what there is to build.
 
 pub mod adam;
 pub mod agent;
+#[cfg(feature = "candle")]
+pub mod autograd;
 pub mod checkpoint;
 pub mod dqn;
 pub mod draw;

@@ -2,13 +2,12 @@
 //! clipping and the checkpoint need no names.
 //!
 //! Three ways through the same weights: [`Mlp::forward`] for one state, without candle and without allocating;
-//! [`Pass`] for a batch, with the gradient written by hand; [`Mlp::candle`] in candle, which the tests hold against both
+//! [`Pass`] for a batch, with the gradient written by hand; `Mlp::candle` in candle, which the tests hold against both
 //! (outputs and gradients to 1e-5) and which a learner may use where speed does not matter. By hand because autograd
 //! allocates for every operation: measured, it takes 2.2 times as long.
 
 use crate::draw::Draw;
 use crate::math::{View, multiply, tanh};
-use candle_core::{Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 /// Shape of a multilayer perceptron. The layers' parameters lie one after the other, each as weights (inputs x outputs,
@@ -49,12 +48,12 @@ pub struct Part {
 
 /// One layer of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layer {
+pub(crate) struct Layer {
     /// Where its weights begin.
-    at: usize,
-    inputs: usize,
-    outputs: usize,
-    last: bool,
+    pub(crate) at: usize,
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    pub(crate) last: bool,
 }
 
 impl Layer {
@@ -68,7 +67,7 @@ impl Layer {
 }
 
 impl Mlp {
-    fn layers(&self) -> impl DoubleEndedIterator<Item = Layer> + ExactSizeIterator {
+    pub(crate) fn layers(&self) -> impl DoubleEndedIterator<Item = Layer> + ExactSizeIterator {
         let count = self.hidden.len() + 1;
         let width = move |layer: usize| match layer {
             0 => self.inputs,
@@ -167,27 +166,6 @@ impl Mlp {
             done += layer.outputs;
         }
         &scratch[done - self.outputs..]
-    }
-
-    /// The same in candle: `parameters` is the flat buffer, (P,), `input` (B, inputs); returns (B, outputs).
-    ///
-    /// # Errors
-    /// What candle says of wrong shapes.
-    pub fn candle(&self, parameters: &Tensor, input: &Tensor) -> Result<Tensor> {
-        let mut x = input.clone();
-        for layer in self.layers() {
-            let count = layer.inputs * layer.outputs;
-            let weights = parameters.narrow(0, layer.at, count)?.reshape((layer.inputs, layer.outputs))?;
-            let biases = parameters.narrow(0, layer.at + count, layer.outputs)?;
-            x = x.matmul(&weights)?.broadcast_add(&biases)?;
-            if !layer.last {
-                x = match self.activation {
-                    Activation::Tanh => x.tanh()?,
-                    Activation::Relu => x.relu()?,
-                };
-            }
-        }
-        Ok(x)
     }
 }
 

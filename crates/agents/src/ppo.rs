@@ -696,11 +696,11 @@ fn standard(numbers: impl ExactSizeIterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, (square / (n - 1.0)).sqrt() + 1e-8)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "candle"))]
 mod tests {
     use super::*;
+    use crate::autograd::{log_prob_and_entropy, tensors};
     use crate::env::Step;
-    use crate::hierarchy::{log_prob_and_entropy, tensors};
     use candle_core::{Device, Tensor, Var};
     use proptest::prelude::*;
 

@@ -3,8 +3,9 @@
 
 use candle_core::{DType, Device, Tensor, Var};
 use proptest::prelude::*;
+use scale_agents::autograd::{log_prob_and_entropy, tensors};
 use scale_agents::draw::Draw;
-use scale_agents::hierarchy::{Row, log_prob_and_entropy, tensors};
+use scale_agents::hierarchy::Row;
 use scale_agents::{Action, Mask};
 use scale_model::Seed;
 

@@ -100,16 +100,16 @@ pub fn capacity_free(problem: &BatchProblem<'_>) -> f64 {
 /// Each request at its cheapest with the prices of the room that it takes, less the price of all room.
 ///
 /// # Panics
-/// If there are not as many prices as the batch has nodes, or nodes times functions.
+/// If a price is negative or no number, or there are not as many as the batch has nodes, or nodes times functions.
 pub fn lagrangian(problem: &BatchProblem<'_>, prices: &Prices) -> f64 {
     let batch = Batch::new(problem);
-    let not_negative = |prices: &[f64]| prices.iter().map(|price| price.max(0.0)).collect();
-    let mut prices = Prices {
-        cores: not_negative(&prices.cores),
-        memory: not_negative(&prices.memory),
-        idle: not_negative(&prices.idle),
-    };
-    assert_eq!(prices.idle.len(), batch.idle.len(), "one price for each function and node");
+    let mut prices = prices.clone();
+    for (list, count) in
+        [(&prices.cores, batch.nodes), (&prices.memory, batch.nodes), (&prices.idle, batch.idle.len())]
+    {
+        assert_eq!(list.len(), count, "one price for each node, or for each function and node");
+        assert!(list.iter().all(|price| (0.0..f64::INFINITY).contains(price)), "a price is at least 0");
+    }
     // What cannot run out has no price: nothing of it is paid back.
     let unlimited = prices.idle.iter_mut().zip(&batch.idle).filter(|(_, idle)| **idle == UNLIMITED);
     unlimited.for_each(|(price, _)| *price = 0.0);
