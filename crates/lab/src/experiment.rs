@@ -37,6 +37,8 @@ pub struct Experiment {
     pub batches: Option<Batches>,
     /// The built-in experiment on whose scenario agents are trained; on this one's, without the sweep, if not given.
     pub trained_on: Option<String>,
+    /// The algorithm that all others are held against, beside the yardsticks of every report.
+    pub against: Option<String>,
     /// What is played.
     pub scenario: Scenario,
 }
@@ -83,6 +85,7 @@ struct File {
     sweep: Vec<Sweep>,
     batches: Option<Batches>,
     trained_on: Option<String>,
+    against: Option<String>,
     /// The built-in experiment whose scenario is taken, with what `set` changes; or else `scenario`.
     base: Option<String>,
     #[serde(default)]
@@ -367,6 +370,7 @@ impl Experiment {
             sweeps: file.sweep,
             batches: file.batches,
             trained_on: file.trained_on,
+            against: file.against,
             scenario,
         })
     }
@@ -374,6 +378,13 @@ impl Experiment {
     /// Whether all parts belong together.
     fn validate(&self) -> Result<()> {
         let has = |figure| self.figures.contains(&figure);
+        if let Some(name) = &self.against {
+            ensure!(self.algorithms.contains(name), "against: {name:?}: expected one of `algorithms`");
+            ensure!(
+                self.batches.is_none() && self.sweeps.is_empty(),
+                "against: {name:?}: expected no sweep and no [batches] beside it"
+            );
+        }
         if let Some(batches) = &self.batches {
             roster::find(&batches.sampled_by).map_err(|error| anyhow!("batches.sampled_by: {error}"))?;
             ensure!(batches.every > 0, "batches.every: 0: expected at least 1");
@@ -596,6 +607,11 @@ mod tests {
         };
         check("figures = []\n", "expected either `scenario`, or `base`");
         check("figures = []\nbase = \"papr\"\n", "base: \"papr\"");
+        check("figures = []\nbase = \"paper\"\nagainst = \"milp\"\n", "against: \"milp\": expected one of");
+        check(
+            "figures = []\nbase = \"paper\"\nagainst = \"nearest\"\n[[sweep]]\nparameter = \"arrivals.load\"\nvalues = [0.1]\n",
+            "against: \"nearest\": expected no sweep",
+        );
         check("figures = []\nbase = \"paper\"\n[set]\narrivals.lod = 1.0\n", "unknown field `lod`");
         check("figures = [\"gap\"]\nnumber = 6\nbase = \"paper\"\n", "\"gap\" needs [batches]");
         check("figures = [\"sweep\"]\nbase = \"paper\"\n", "\"sweep\" needs a sweep and metrics");

@@ -58,6 +58,8 @@ pub struct Block {
     pub figure_folder: String,
     /// Whether its results stand beside the paper's, at its first sweep point.
     pub compare_with_paper: bool,
+    /// The algorithm that all others are held against, beside the yardsticks, and of which the answer speaks.
+    pub against: Option<String>,
 }
 
 /// What an experiment has measured.
@@ -306,7 +308,8 @@ fn runs(pieces: &mut Vec<Piece>, input: &ReportInput, block: &Block, records: &R
             sweep,
             block.compare_with_paper,
         )));
-        for (index, yardstick) in input.yardsticks.iter().enumerate() {
+        let first = block.against.iter().filter(|name| !input.yardsticks.contains(name));
+        for (index, yardstick) in first.chain(&input.yardsticks).enumerate() {
             let table = differences(name(&format!("against-{yardstick}")), input, records, yardstick, sweep);
             if !table.rows.is_empty() {
                 pieces.push(Piece::Heading(3, format!("Against {}{at}", label(input, yardstick))));

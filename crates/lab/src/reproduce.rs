@@ -668,6 +668,7 @@ fn block(
         figures: drawn.into_iter().map(|(figure, _)| figure).collect(),
         figure_folder: figure_folder.into(),
         compare_with_paper: of_paper(experiment),
+        against: experiment.against.clone(),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::roster;
 /// The answer of a block; `None` as long as nothing is measured. `records` are its own.
 pub(super) fn of(input: &ReportInput, block: &Block, records: &Records) -> Option<String> {
     match &block.subject {
+        Subject::Runs | Subject::Tradeoff if block.against.is_some() => held_against(input, block, records),
         Subject::Runs => runs(input, block, records),
         Subject::Tradeoff => tradeoff(input, records, true),
         Subject::Sweeps { sweeps, metrics } => {
@@ -58,6 +59,38 @@ fn least<'a>(
 ) -> Option<(&'a Style, Estimate)> {
     let all = styles.iter().filter_map(|style| value(style).map(|estimate| (*style, estimate)));
     all.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
+}
+
+/// What each of the others changes against one.
+fn held_against(input: &ReportInput, block: &Block, records: &Records) -> Option<String> {
+    let sweep = records.sweeps().first().copied()?;
+    let one = block.against.as_deref()?;
+    let present = present(input, records, sweep);
+    let style = present.iter().find(|style| style.algorithm == one)?;
+    let change = |style: &&Style| {
+        let pair = (style.algorithm.as_str(), one);
+        let difference = paired(records, sweep, pair, latency)?;
+        let late = paired(records, sweep, pair, violations)?;
+        Some((
+            difference.mean,
+            format!("{} {} ms and {}", style.label, signed(difference, 2), signed(late, 2)),
+        ))
+    };
+    let mut changes: Vec<(f64, String)> =
+        present.iter().filter(|style| style.algorithm != one).filter_map(change).collect();
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let changes: Vec<String> = changes.into_iter().map(|(_, text)| text).collect();
+    let of = |value: fn(&Cell) -> Option<f64>| over_seeds(records, one, sweep, value);
+    (!changes.is_empty()).then(|| {
+        format!(
+            "{} has a mean latency of {} ms, and {} % of its requests miss their SLO. On the same seeds the others differ from it by, in \
+             mean latency and in percentage points of violations: {}.",
+            style.label,
+            text(of(latency), 1),
+            text(of(violations), 2),
+            changes.join("; ")
+        )
+    })
 }
 
 /// Who is best, and by how much the yardstick and the best other differ.

@@ -29,6 +29,7 @@ fn input(compare_with_paper: bool) -> ReportInput {
             figures: Vec::new(),
             figure_folder: "figures".to_string(),
             compare_with_paper,
+            against: None,
         }],
         styles: names.into_iter().enumerate().map(style).collect(),
         yardsticks: vec!["greedy-latency".to_string(), "milp".to_string()],
@@ -71,6 +72,22 @@ fn tables_say_mean_interval_and_difference() {
     // An algorithm of the roster without records has no row, and no yardstick against itself.
     assert!(!page.contains("hermod") && !difference.contains("| The greedy-latency"));
     assert!(!page.contains("The paper and ours") && !page.contains("NaN") && !page.contains("inf"));
+}
+
+#[test]
+fn an_ablation_is_held_against_its_whole() {
+    let all =
+        cells("nearest", 3, 90.0).chain(cells("greedy-latency", 3, 100.0)).chain(cells("hermod", 3, 80.0));
+    let mut input = input(false);
+    input.blocks[0].against = Some("nearest".to_string());
+    let page = render(&input, &Records::new(all.collect())).expect("a report").markdown;
+    // 90 ms and the numbers 1 to 3 of the seeds; 10 ms less and more in every pair, the better first.
+    assert!(page.contains(r"The nearest \<rule\> has a mean latency of 92.0 \[91.0, 93.0\] ms"), "{page}");
+    assert!(page.contains(
+        r"The hermod \<rule\> -10.00 \[-10.00, -10.00\] ms and 0.00 \[0.00, 0.00\]; The greedy-latency"
+    ));
+    let table = page.split("Against The nearest").nth(1).expect("its table");
+    assert_eq!(table_row(table, r"| The hermod \<rule\>")[1], r"-10.00 \[-10.00, -10.00\]");
 }
 
 #[test]
