@@ -1,4 +1,4 @@
-//! The same in candle: the masked hierarchical distribution and the multilayer perceptron, for learners that differentiate
+//! The masked hierarchical distribution and the multilayer perceptron in candle, for learners that differentiate
 //! automatically, and as what the tests hold the rest against. Feature `candle`, on by default; nothing else in this crate
 //! needs it, so that a policy runs and trains without.
 

@@ -12,7 +12,7 @@
 //! 4. Beyond the paper: [`scale`], a policy with foresight; what it looks at ([`features`]) and its [`scorer`]. It is
 //!    trained by [`evolution`] strategies; [`imitation`] and policy [`gradient`] are there to compare with.
 //!    [`lookahead`] is no scheduler but a yardstick: it knows the arrivals to come.
-//! 5. Underneath: [`net`] on `math`, [`adam`], [`draw`], [`checkpoint`], [`error`]. `autograd`: the same in candle.
+//! 5. Underneath: [`net`] on `math`, [`adam`], [`draw`], [`checkpoint`], [`error`]. `autograd`: distribution and networks in candle.
 //!
 //! # Without candle
 //! Nothing here acts or trains by candle. It is what the tests hold the rest against, and there for learners that differentiate

@@ -137,11 +137,12 @@ fn look(batch: &Batch, prices: &Prices, count: usize) -> Vec<Vec<Seen>> {
 
 /// What the cheapest columns take of each row beyond its side.
 fn excess(batch: &Batch, prices: &Prices, seen: &[Vec<Seen>]) -> Prices {
-    let side = |side: &u32| if *side == UNLIMITED { 0.0 } else { -f64::from(*side) };
+    let side = |side: &u32| -f64::from(*side);
+    let idle = |idle: &u32| if *idle == UNLIMITED { 0.0 } else { side(idle) };
     let mut over = Prices {
         cores: batch.cores.iter().map(side).collect(),
         memory: batch.memory.iter().map(side).collect(),
-        idle: batch.idle.iter().map(side).collect(),
+        idle: batch.idle.iter().map(idle).collect(),
     };
     for (group, seen) in batch.groups.iter().zip(seen) {
         let need = batch.functions[group.function];

@@ -47,11 +47,21 @@ pub(crate) fn solve(
     random_seed: u32,
     told: &mut Told<'_>,
 ) -> Result<Solution, SolveError> {
+    solve_by(PLAN, problem, budget, random_seed, told)
+}
+
+fn solve_by(
+    plan: Plan,
+    problem: &BatchProblem<'_>,
+    budget: &Budget,
+    random_seed: u32,
+    told: &mut Told<'_>,
+) -> Result<Solution, SolveError> {
     let batch = Batch::new(problem);
     let dearest = batch.dearest();
     let watch = Watch::new(told, if batch.hard { dearest } else { f64::INFINITY });
     let limits = Limits::of(budget, random_seed, Some(&watch));
-    let best = if a_node(&batch) <= PATTERNS {
+    let best = if a_node(&batch) <= plan.patterns {
         let moves = FEW_A_NODE_MOVES * batch.requests() as u64;
         start::search(&batch, u64::from(random_seed), moves, &limits)
     } else {
@@ -61,6 +71,7 @@ pub(crate) fn solve(
     let deferred = best.iter().flatten().filter(|slot| **slot == batch.deferral()).count();
     debug!(cost, deferred, requests = batch.requests(), groups = batch.groups.len(), "start");
     let mut search = Search {
+        plan,
         batch,
         limits,
         knapsacks: None,
@@ -110,13 +121,26 @@ const POOR: f64 = 0.02;
 const POOR_MOVES: u64 = 2000;
 /// Moves of annealing elsewhere, after the LP: a tenth of a second, and the LP is the better guide there.
 const MOVES: u64 = 400_000;
-/// Requests for each node with room up to which patterns are tried: with two or three the LP is percents below the optimum. With more
-/// a pattern's search takes longer, and rounded rows come as close in less time: of 700 requests on 125 nodes at load 0.7 patterns
-/// leave 0.5 and 0.9 % after ten seconds, rounded rows 0 and 0.1 %. Where the start is poor already with fewer.
-const PATTERNS: f64 = 4.0;
-const PATTERNS_IF_POOR: f64 = 3.0;
-/// Up to so many, where even the patterns' LP is far from the start, the dives find better ones than annealing by the LP's prices.
-const ANNEALING_ALONE: f64 = 2.0;
+/// What decides the way of a search.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    /// Requests for each node with room up to which patterns are tried, and the same where the start is poor.
+    patterns: f64,
+    patterns_if_poor: f64,
+    /// Columns for each group that a search for a better solution looks at, about.
+    few: usize,
+    /// Columns of the first program over all groups, about, unless there are more than four times as many groups: a fourth of `few` for
+    /// each is the least.
+    likely: usize,
+}
+
+/// With two or three requests a node the LP is percents below the optimum, and patterns are not. With more a pattern's search takes
+/// longer, and rounded rows come as close in less time: of 700 requests on 125 nodes at load 0.7 patterns leave 0.5 and 0.9 % after ten
+/// seconds, rounded rows 0 and 0.1 %. HiGHS takes some five seconds for the root of 40,000 columns.
+const PLAN: Plan = Plan { patterns: 4.0, patterns_if_poor: 3.0, few: 12, likely: 40_000 };
+/// With a poor start and no more requests a node than this, dives through patterns find better solutions than annealing by the prices of
+/// the LP.
+const DIVES_ALONE: f64 = 2.0;
 /// Shares of J above which annealing goes on, and above which it goes on for longer.
 const NARROW: f64 = 1e-3;
 const WIDE: f64 = 5e-3;
@@ -126,11 +150,12 @@ const MOST_MOVES: u64 = 8_000_000;
 /// Dives while the gap stays wide, and their share of the time.
 const DIVES: u64 = 8;
 const FOR_DIVES: f64 = 0.6;
-/// So many times as many where the gap stays wide, again and again, in this share of the time.
+/// So many times as many where the gap stays wide.
 const LONGER: u64 = 3;
+/// So often at most, and in this share of the time that is left.
 const ANNEALINGS: u64 = 8;
 const FOR_ANNEALING: f64 = 0.5;
-/// Share of the time that is left for rounded rows.
+/// Share of the time that is left for rounded rows, each time.
 const FOR_ROWS: f64 = 0.5;
 /// Share of the time for the LP: what it has come to is worth more with a solution from it.
 const FOR_LP: f64 = 0.7;
@@ -141,12 +166,8 @@ const FEW_PATTERNS: usize = 1_000;
 /// Where they are more: the next part of the gap to try, and where that ends.
 const NEXT_SHARE: f64 = 0.7;
 const LEAST_SHARE: f64 = 0.2;
-/// The part of the gap that the first program over all groups is to prove, and about how many columns it has at most: the root of HiGHS
-/// takes five seconds from there.
+/// The part of the gap that the first program over all groups is to prove.
 const LOWER: f64 = 0.35;
-const LIKELY: usize = 40_000;
-/// Columns for each group that a search for a better solution looks at, about.
-const FEW: usize = 12;
 
 /// When a branch and bound may end before the budget does.
 #[derive(Clone, Copy, Debug)]
@@ -172,6 +193,7 @@ fn a_node(batch: &Batch) -> f64 {
 }
 
 struct Search<'a> {
+    plan: Plan,
     batch: Batch,
     limits: Limits<'a>,
     knapsacks: Option<Knapsacks>,
@@ -198,17 +220,21 @@ impl Search<'_> {
     /// Searches until the gap is closed or the budget is spent.
     fn run(&mut self) -> Result<Stop, MilpError> {
         let mut relaxed = relax(&self.batch, &[&self.best], &self.limits.with_time(FOR_LP))?;
-        self.prove(relaxed.pricing.bound);
+        self.prove(relaxed.best.pricing.bound);
         debug!(bound = self.bound, cost = self.cost, columns = self.batch.columns(), "LP");
         if let Some(stop) = self.stop() {
             return Ok(stop);
         }
         let a_node = a_node(&self.batch);
-        if a_node <= PATTERNS && self.gap_above(POOR) {
+        let Plan { patterns, patterns_if_poor, .. } = self.plan;
+        if a_node <= patterns && self.gap_above(POOR) {
             self.start_again(&mut relaxed, a_node)?;
+            if let Some(stop) = self.stop() {
+                return Ok(stop);
+            }
         }
         self.drop_by_reduced_cost(&relaxed);
-        let by_patterns = a_node <= if self.gap_above(POOR) { PATTERNS_IF_POOR } else { PATTERNS };
+        let by_patterns = a_node <= if self.gap_above(POOR) { patterns_if_poor } else { patterns };
         let stop = if by_patterns { self.by_patterns(&relaxed)? } else { self.by_rounding(&mut relaxed)? };
         if let Some(stop) = stop {
             return Ok(stop);
@@ -222,10 +248,11 @@ impl Search<'_> {
         let moves = POOR_MOVES * self.batch.requests() as u64;
         self.offer(start::search(&self.batch, self.seed, moves, &self.limits));
         debug!(cost = self.cost, "second start");
-        if a_node > ANNEALING_ALONE && self.gap_above(POOR) {
+        if a_node > DIVES_ALONE && self.gap_above(POOR) {
             self.tighten(relaxed)?;
             let whole = self.unsplit(relaxed);
-            self.complete(&whole, &relaxed.tolls, self.seed, self.more_moves());
+            let limits = self.limits.with_time(FOR_ANNEALING);
+            self.complete(&whole, &relaxed.best.tolls, self.seed, self.more_moves(), &limits);
         }
         Ok(())
     }
@@ -277,11 +304,11 @@ impl Search<'_> {
 
     /// Takes out the columns that are in no better solution: using one costs the bound plus its reduced cost.
     fn drop_by_reduced_cost(&mut self, relaxed: &Relaxed<'_>) {
-        let slack = self.limit() - relaxed.pricing.bound;
+        let slack = self.limit() - relaxed.best.pricing.bound;
         let mut useless = Vec::new();
         for g in 0..self.batch.groups.len() {
-            let least = relaxed.pricing.least[g];
-            each_column(&self.batch, &relaxed.tolls, g, |slot, cost| {
+            let least = relaxed.best.pricing.least[g];
+            each_column(&self.batch, &relaxed.best.tolls, g, |slot, cost| {
                 if cost - least > slack {
                     useless.push((g, slot));
                 }
@@ -298,7 +325,7 @@ impl Search<'_> {
         }
     }
 
-    /// Step 3.
+    /// The knapsack bound, dives, and programs over patterns.
     fn by_patterns(&mut self, relaxed: &Relaxed<'_>) -> Result<Option<Stop>, MilpError> {
         let mut knapsacks = self.bound_by_patterns(relaxed)?;
         if let Some(stop) = self.stop() {
@@ -325,7 +352,7 @@ impl Search<'_> {
 
     /// The knapsack bound by the LP over patterns, and its solution if it splits nothing.
     fn bound_by_patterns(&mut self, relaxed: &Relaxed<'_>) -> Result<Knapsacks, MilpError> {
-        let (first, tolls) = (&relaxed.pricing.least, &relaxed.tolls.idle);
+        let (first, tolls) = (&relaxed.best.pricing.least, &relaxed.best.tolls.idle);
         let mut knapsacks = knapsack::bound(&self.batch, first, tolls, &[&self.best], &self.limits)?;
         self.prove(knapsacks.bound);
         let whole = knapsacks.whole.take();
@@ -406,29 +433,18 @@ impl Search<'_> {
         Ok(stop)
     }
 
-    /// Steps 2 and 4: what the LP does not split stays where it is, and the rest looks at its best columns.
+    /// Without patterns: rounded rows, annealing from what the LP does not split, a program over the rest, and one over the columns with
+    /// the least reduced costs.
     fn by_rounding(&mut self, relaxed: &mut Relaxed<'_>) -> Result<Option<Stop>, MilpError> {
         let whole = self.unsplit(relaxed);
-        self.complete(&whole, &relaxed.tolls, self.seed, MOVES);
+        self.complete(&whole, &relaxed.best.tolls, self.seed, MOVES, &self.limits.clone());
         self.tighten(relaxed)?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
-        let whole = self.unsplit(relaxed);
-        self.complete(&whole, &relaxed.tolls, self.seed, MOVES);
-        if self.gap_above(NARROW) {
-            self.complete(&whole, &relaxed.tolls, self.seed, self.more_moves());
-        }
-        let limits = self.limits.with_time(FOR_ANNEALING);
-        for number in 1..=ANNEALINGS {
-            if !self.gap_above(WIDE) || limits.out_of_time() {
-                break;
-            }
-            let best = self.best.clone();
-            self.complete(&best, &relaxed.tolls, self.seed + number, LONGER * self.more_moves());
-        }
-        self.tighten(relaxed)?;
+        self.anneal(relaxed);
         self.drop_by_reduced_cost(relaxed);
+        self.tighten(relaxed)?;
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
@@ -436,21 +452,39 @@ impl Search<'_> {
         if let Some(stop) = self.stop() {
             return Ok(Some(stop));
         }
+        self.drop_by_reduced_cost(relaxed);
         self.tighten(relaxed)?;
         self.by_best_columns(relaxed)
+    }
+
+    /// Anneals for the longer the wider the gap is.
+    fn anneal(&mut self, relaxed: &Relaxed<'_>) {
+        let (whole, tolls, limits) = (self.unsplit(relaxed), &relaxed.best.tolls, self.limits.clone());
+        self.complete(&whole, tolls, self.seed, MOVES, &limits);
+        if self.gap_above(NARROW) {
+            self.complete(&whole, tolls, self.seed, self.more_moves(), &limits);
+        }
+        let limits = limits.with_time(FOR_ANNEALING);
+        for number in 1..=ANNEALINGS {
+            if !self.gap_above(WIDE) || limits.out_of_time() || limits.cancelled() {
+                break;
+            }
+            let best = self.best.clone();
+            self.complete(&best, tolls, self.seed + number, LONGER * self.more_moves(), &limits);
+        }
     }
 
     /// Raises the bound by rounded rows.
     fn tighten(&mut self, relaxed: &mut Relaxed<'_>) -> Result<(), MilpError> {
         relaxed.tighten(&self.batch, self.cost, &self.limits.with_time(FOR_ROWS))?;
-        self.prove(relaxed.pricing.bound);
+        self.prove(relaxed.best.pricing.bound);
         debug!(bound = self.bound, cost = self.cost, rows = relaxed.rounded().count(), "rounded rows");
         Ok(())
     }
 
     /// Completes a solution and anneals it.
-    fn complete(&mut self, some: &Slots, tolls: &Tolls, seed: u64, moves: u64) {
-        self.offer(start::complete(&self.batch, some, Some(tolls), seed, moves, &self.limits));
+    fn complete(&mut self, some: &Slots, tolls: &Tolls, seed: u64, moves: u64, limits: &Limits<'_>) {
+        self.offer(start::complete(&self.batch, some, Some(tolls), seed, moves, limits));
         debug!(cost = self.cost, moves, "completed");
     }
 
@@ -467,7 +501,7 @@ impl Search<'_> {
             split[g] |= (value - value.round()).abs() > SPLIT;
         }
         let count = split.iter().filter(|split| **split).count();
-        let most = self.reduced_cost_of(relaxed, FEW * count, |g| split[g]);
+        let most = self.reduced_cost_of(relaxed, self.plan.few * count, |g| split[g]);
         debug!(split = count, most, columns = self.batch.columns(), "rounding");
         let chosen =
             |g: usize, slot: usize, reduced: f64| used[g].contains(&slot) || (split[g] && reduced <= most);
@@ -477,13 +511,14 @@ impl Search<'_> {
     /// What the LP does not split; if it was out of time, the cheapest columns at the prices of the ascent.
     fn unsplit(&self, relaxed: &Relaxed<'_>) -> Slots {
         let mut whole: Slots = vec![Vec::new(); self.batch.groups.len()];
-        for &(g, slot, value) in &relaxed.values {
+        let held = relaxed.values.iter().filter(|&&(g, slot, _)| self.batch.cost(g, slot).is_finite());
+        for &(g, slot, value) in held {
             whole[g].extend(std::iter::repeat_n(slot, (value + SPLIT).floor() as usize));
         }
         if relaxed.values.is_empty() {
             for (g, slots) in whole.iter_mut().enumerate() {
                 let group = &self.batch.groups[g];
-                if let [slot] = cheapest(&self.batch, &relaxed.tolls, g, 1, group.defer)[..] {
+                if let [slot] = cheapest(&self.batch, &relaxed.best.tolls, g, 1, group.defer)[..] {
                     slots.extend(std::iter::repeat_n(slot, group.members.len()));
                 }
             }
@@ -495,14 +530,14 @@ impl Search<'_> {
     /// part, or is a better solution.
     fn by_best_columns(&mut self, relaxed: &Relaxed<'_>) -> Result<Option<Stop>, MilpError> {
         self.drop_by_reduced_cost(relaxed);
-        let few = FEW * self.batch.groups.len();
+        let few = self.plan.few * self.batch.groups.len();
         if self.batch.columns() <= 2 * few {
             return Ok(None);
         }
-        let most = self.reduced_cost_of(relaxed, LIKELY.max(few / 4), |_| true);
-        let most = most.min(LOWER * (self.cost - relaxed.pricing.bound));
+        let most = self.reduced_cost_of(relaxed, self.plan.likely.max(few / 4), |_| true);
+        let most = most.min(LOWER * (self.cost - relaxed.best.pricing.bound));
         // What is left out costs at least the bound and `most`.
-        let limit = relaxed.pricing.bound + most;
+        let limit = relaxed.best.pricing.bound + most;
         debug!(limit, cost = self.cost, columns = self.batch.columns(), "best columns");
         self.by_columns(relaxed, &|_, _, reduced| reduced <= most, limit, QUICK)?;
         if let Some(stop) = self.stop() {
@@ -516,8 +551,8 @@ impl Search<'_> {
     fn reduced_cost_of(&self, relaxed: &Relaxed<'_>, count: usize, wanted: impl Fn(usize) -> bool) -> f64 {
         let mut reduced: Vec<f64> = Vec::new();
         for g in (0..self.batch.groups.len()).filter(|&g| wanted(g)) {
-            let least = relaxed.pricing.least[g];
-            each_column(&self.batch, &relaxed.tolls, g, |_, cost| reduced.push(cost - least));
+            let least = relaxed.best.pricing.least[g];
+            each_column(&self.batch, &relaxed.best.tolls, g, |_, cost| reduced.push(cost - least));
         }
         if reduced.len() <= count {
             return f64::INFINITY;
@@ -535,15 +570,15 @@ impl Search<'_> {
         effort: Effort,
     ) -> Result<Stop, MilpError> {
         let mut layout = Layout::of(&self.batch);
-        relaxed.rounded().for_each(|cut| layout.round(cut.clone()));
+        relaxed.rounded().for_each(|cut| layout.add_rounded(cut.clone()));
         if let Some(knapsacks) = &self.knapsacks {
-            layout.cut(knapsacks);
+            layout.add_worths(knapsacks);
         }
         let (mut columns, mut start, mut order) = (Columns::default(), Vec::new(), Vec::new());
         for g in 0..self.batch.groups.len() {
             let mut slots = vec![self.batch.deferral()];
-            let least = relaxed.pricing.least[g];
-            each_column(&self.batch, &relaxed.tolls, g, |slot, cost| {
+            let least = relaxed.best.pricing.least[g];
+            each_column(&self.batch, &relaxed.best.tolls, g, |slot, cost| {
                 if chosen(g, slot, cost - least) || self.best[g].contains(&slot) {
                     slots.push(slot);
                 }
@@ -710,14 +745,6 @@ mod tests {
             let priced = lagrangian(&problem, &lp.prices);
             assert!(free <= lp.bound + 1e-6 && lp.bound <= optimum + 1e-9, "{case}: {free}, {}", lp.bound);
             assert_eq!(priced, lp.bound, "{case}");
-            let batch = Batch::new(&problem);
-            let limits = Limits::of(&Budget::default(), 0, None);
-            let mut relaxed = relax(&batch, &[], &limits).expect("HiGHS runs");
-            let dearest = if optimum.is_finite() { optimum } else { batch.dearest() + 1.0 };
-            relaxed.tighten(&batch, dearest, &limits).expect("HiGHS runs");
-            let bound = relaxed.pricing.bound;
-            assert!(lp.bound <= bound + 1e-6 || !lp.bound.is_finite(), "{case}: {bound} below {}", lp.bound);
-            assert!(bound <= optimum + 1e-6 || !optimum.is_finite(), "{case}: {bound} above {optimum}");
             let any = |len: usize| (0..len).map(|index| (index % 3) as f64 * 0.1).collect();
             let Prices { cores, memory, idle } = &lp.prices;
             let any = Prices { cores: any(cores.len()), memory: any(memory.len()), idle: any(idle.len()) };
@@ -740,6 +767,54 @@ mod tests {
     fn hard_is_the_best_of_all_placements_in_time_or_infeasible() {
         let [infeasible, feasible] = against_brute_force(Objective::HARD, 0..1000);
         assert!(infeasible >= 150 && feasible >= 150, "{infeasible} and {feasible}");
+    }
+
+    /// The way of large batches, step by step, on tiny ones.
+    const ROUNDING: Plan = Plan { patterns: 0.0, patterns_if_poor: 0.0, few: 1, likely: 1 };
+
+    fn by_rounding(problem: &BatchProblem<'_>, budget: &Budget) -> Result<Solution, SolveError> {
+        solve_by(ROUNDING, problem, budget, 1, &mut |_| std::ops::ControlFlow::Continue(()))
+    }
+
+    #[test]
+    fn the_way_of_large_batches_ends_at_the_same_optimum() {
+        for (objective, seeds) in
+            [(Objective::ELASTIC, 0..150), (elastic(20.0, 2000.0), 0..150), (Objective::HARD, 0..150)]
+        {
+            for seed in seeds {
+                let instance = twins(seed, objective);
+                let problem = instance.problem();
+                let found = match by_rounding(&problem, &Budget::default()) {
+                    Ok(solution) => {
+                        assert_eq!(violations(&problem, &solution.placement), [], "seed {seed}");
+                        assert_eq!(solution.proof, Proof::Optimal, "seed {seed}");
+                        Some(solution.objective)
+                    }
+                    Err(SolveError::Infeasible { .. }) => None,
+                    Err(error) => panic!("seed {seed}: {error}"),
+                };
+                agrees(&format!("seed {seed}"), brute_force(&problem), found);
+            }
+        }
+    }
+
+    #[test]
+    fn the_way_of_large_batches_ends_when_it_should() {
+        for seed in 0..30 {
+            let instance = tiny(seed, Objective::ELASTIC);
+            let problem = instance.problem();
+            let optimum = brute_force(&problem).expect("elastic");
+            let soon = Budget { time_limit: Some(Duration::from_micros(500)), ..Budget::default() };
+            let wide = Budget { relative_gap: 0.5, ..Budget::default() };
+            let cancelled = Budget { cancel: Some(Arc::new(true.into())), ..Budget::default() };
+            for budget in [soon, wide, cancelled] {
+                let solution = by_rounding(&problem, &budget).expect("a placement");
+                let cancelled = budget.cancel.is_some() && solution.proof != Proof::Optimal;
+                assert_eq!(solution.stop == Stop::Cancelled, cancelled, "seed {seed}: {solution:?}");
+                assert!(solution.objective >= optimum - 1e-6, "seed {seed}");
+                assert!(solution.bound.is_none_or(|bound| bound <= optimum + 1e-6), "seed {seed}");
+            }
+        }
     }
 
     #[test]

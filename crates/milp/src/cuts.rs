@@ -8,8 +8,8 @@
 //! sum of F(w_g) x_g + sum of F(-w_g) (n_g - x_g) <= floor(L / D), with
 //! F(w) = floor(w / D) + max(0, (w mod D - L mod D) / (D - L mod D)),
 //!
-//! which whole requests keep and split ones need not. All numbers before the last division are integers, so that nothing
-//! that is proved rests on a rounded sum.
+//! which whole requests keep and split ones need not. All numbers before the last division are integers; the sums after it are
+//! floats, and what they round off is far below the margin of every bound that is made of them.
 //!
 //! A row holds for groups that were not looked at too: they are counted from below, and their coefficient follows from their
 //! function. So a row prices every column, and the LP stays one by column generation.
@@ -23,7 +23,7 @@ pub(crate) struct Cut {
     pub(crate) node: usize,
     /// Coefficient of a request, by function.
     weights: Vec<f64>,
-    /// What the coefficients of groups that are counted from above have more, by group.
+    /// What the coefficients of groups that are counted from above have more, in the order of groups.
     pub(crate) more: Vec<(usize, f64)>,
     pub(crate) side: f64,
 }
@@ -35,12 +35,19 @@ impl Cut {
         self.weights[batch.groups[g].function] + more
     }
 
+    /// The same as an entry of a program: HiGHS refuses coefficients that are almost zero, and without one the row holds too.
+    pub(crate) fn entry(&self, batch: &Batch, g: usize) -> Option<f64> {
+        Some(self.weight(batch, g)).filter(|weight| *weight > LEAST)
+    }
+
     /// Coefficients by function, for groups that are counted from below.
     pub(crate) fn weights(&self) -> &[f64] {
         &self.weights
     }
 }
 
+/// The least coefficient of an entry.
+const LEAST: f64 = 1e-7;
 /// From these shares of a group on, it is counted from above; the first is none.
 const FROM_ABOVE: [f64; 5] = [f64::INFINITY, 0.999, 0.75, 0.5, 0.25];
 /// Divisors: the weights of what is there, whole, halves and quarters.
@@ -53,6 +60,8 @@ const BEYOND: f64 = 0.01;
 const OF_EACH: usize = 2;
 /// In the sum, the dearer of both has this weight for a thousandth of a core or a MB.
 const SUM: f64 = 1000.0;
+/// ms for a thousandth of a core or a MB: below, room is free.
+const NO_PRICE: f64 = 1e-9;
 /// F is no steeper than this in the divisor's unit: what such a row gains is less than what its large coefficients cost the LP.
 const STEEPEST: i64 = 50;
 
@@ -70,7 +79,7 @@ pub(crate) fn separate(batch: &Batch, values: &[(usize, usize, f64)], prices: &P
     let mut cuts = Vec::new();
     for (v, held) in nodes.iter().enumerate() {
         let (core, memory) = (prices.cores[v], prices.memory[v]);
-        let unit = SUM / core.max(memory).max(f64::MIN_POSITIVE);
+        let unit = if core.max(memory) > NO_PRICE { SUM / core.max(memory) } else { 0.0 };
         let sum = ((core * unit).round() as i64, (memory * unit).round() as i64);
         let both = (sum.0 > 0 && sum.1 > 0).then_some(sum);
         for (a, b) in [(1, 0), (0, 1)].into_iter().chain(both) {
@@ -157,7 +166,6 @@ impl Row<'_> {
         if beyond <= BEYOND {
             return None;
         }
-        more.sort_unstable_by_key(|&(g, _)| g);
         let weights = self.weights.iter().map(|&weight| rounding.of(weight)).collect();
         Some((beyond, Cut { node: self.v, weights, more, side }))
     }
@@ -214,8 +222,8 @@ mod tests {
         // By a half of 600: 1000 = 3 * 300 + 100.
         let f = Rounding::new(600, 2, 1000).expect("100 of 300 are rounded");
         assert_eq!((f.side, f.of(600), f.of(350)), (3.0, 2.0, 1.0));
-        // 1000 = 1 * 501 + 499 hardly rounds by a steep F.
-        assert!(Rounding::new(501, 1, 1000 + 1).is_none());
+        // 1001 = 1 * 501 + 500: F would be steep.
+        assert!(Rounding::new(501, 1, 1001).is_none());
     }
 
     /// A batch for one node, in which requests are the same in part.
@@ -256,7 +264,7 @@ mod tests {
 
     #[test]
     fn whole_requests_keep_every_row() {
-        let (mut rows, mut tight) = (0, 0);
+        let (mut rows, mut tight, mut from_above) = (0, 0, 0);
         for seed in 0..2000 {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let mut draw = |from: u32, to: u32| from + rng.next_u32() % (to - from + 1);
@@ -299,6 +307,7 @@ mod tests {
                 }
             }
             for (most, cut) in most.iter().zip(&cuts) {
+                from_above += usize::from(!cut.more.is_empty());
                 assert!(*most <= cut.side + 1e-9, "seed {seed}: {most} in {cut:?}");
                 tight += usize::from(*most >= cut.side - 1e-9);
                 let held: f64 = values.iter().map(|&(g, _, value)| cut.weight(&batch, g) * value).sum();
@@ -307,5 +316,6 @@ mod tests {
         }
         // Rows that nothing reaches would prove little.
         assert!(rows > 2000 && 2 * tight > rows, "{tight} of {rows}");
+        assert!(10 * from_above > rows, "{from_above} of {rows}");
     }
 }

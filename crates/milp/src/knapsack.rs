@@ -312,7 +312,7 @@ fn no_more_than_deferral(batch: &Batch, prices: impl Iterator<Item = f64>) -> Ve
     prices.zip(&batch.groups).map(|(price, group)| price.min(group.defer)).collect()
 }
 
-/// Steps of an ascent: the LP over patterns gains more in the same time, from the patterns that they come across.
+/// Steps of an ascent before the LP over patterns: that gains more in the same time, and starts with the patterns that they come across.
 const ASCENT: usize = 20;
 /// After how many steps without a better bound they are halved, from the whole of Polyak's on, and below which length the ascent ends.
 const PATIENCE: usize = 4;

@@ -224,34 +224,51 @@ impl<'a> Highs<'a> {
         done(status, "Highs_addCols")
     }
 
-    /// Adds a row of (column, coefficient) pairs, at most `side`.
-    pub(crate) fn add_row(
+    /// Adds rows: the most that each may come to, and (column, coefficient) pairs.
+    pub(crate) fn add_rows(
         &mut self,
-        side: f64,
-        entries: impl Iterator<Item = (usize, f64)>,
+        rows: impl Iterator<Item = (f64, Vec<(usize, f64)>)>,
     ) -> Result<(), MilpError> {
-        let (columns, values): (Vec<HighsInt>, Vec<f64>) =
-            entries.map(|(column, value)| (column as HighsInt, value)).unzip();
-        // SAFETY: a live instance; both arrays have the length that is given for them, and HiGHS answers with an error if there
-        // is no such column.
+        let (mut upper, mut starts, mut columns, mut values) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (side, entries) in rows {
+            upper.push(side);
+            starts.push(columns.len() as HighsInt);
+            columns.extend(entries.iter().map(|&(column, _)| column as HighsInt));
+            values.extend(entries.iter().map(|&(_, value)| value));
+        }
+        let lower = vec![f64::NEG_INFINITY; upper.len()];
+        // SAFETY: a live instance. Every array has the length that is given for it, one entry a row or a nonzero, and HiGHS answers
+        // with an error if there is no such column. It copies them during the call.
         let status = unsafe {
-            ffi::Highs_addRow(
+            ffi::Highs_addRows(
                 self.pointer.as_ptr(),
-                f64::NEG_INFINITY,
-                side,
+                upper.len() as HighsInt,
+                lower.as_ptr(),
+                upper.as_ptr(),
                 columns.len() as HighsInt,
+                starts.as_ptr(),
                 columns.as_ptr(),
                 values.as_ptr(),
             )
         };
-        done(status, "Highs_addRow")
+        done(status, "Highs_addRows")
+    }
+
+    /// Fixes a column at 0.
+    pub(crate) fn close(&mut self, column: usize) -> Result<(), MilpError> {
+        self.bound(column, 0.0)
     }
 
     /// Fixes a column at 1.
     pub(crate) fn fix(&mut self, column: usize) -> Result<(), MilpError> {
+        self.bound(column, 1.0)
+    }
+
+    fn bound(&mut self, column: usize, value: f64) -> Result<(), MilpError> {
         // SAFETY: a live instance; HiGHS answers with an error if there is no such column.
         let status =
-            unsafe { ffi::Highs_changeColBounds(self.pointer.as_ptr(), column as HighsInt, 1.0, 1.0) };
+            unsafe { ffi::Highs_changeColBounds(self.pointer.as_ptr(), column as HighsInt, value, value) };
         done(status, "Highs_changeColBounds")
     }
 
