@@ -129,8 +129,7 @@ struct Plan {
     patterns_if_poor: f64,
     /// Columns for each group that a search for a better solution looks at, about.
     few: usize,
-    /// Columns of the first program over all groups, about, unless there are more than four times as many groups: a fourth of `few` for
-    /// each is the least.
+    /// Columns of the first program over all groups, about; if that is less, a fourth of `few` for each.
     likely: usize,
 }
 
