@@ -12,12 +12,13 @@
 //! | seeds | what `greedy-latency` and `greedy-regret` decide (`start`) |
 //! | islands | [`ISLANDS`](islands::ISLANDS) from [`LARGE_A_REQUEST`] evaluations a request on, in parallel; at the end of each of [`EPOCHS`] the one with the worst oracle penalty continues from the best placement of all |
 //! | room | from `ALONE` epochs on, an island whose best placement lets requests wait although the nodes have enough left makes room for them, whatever it costs, and goes on from there with a firm weight (`pool`) |
-//! | chains | an eighth of the evaluations, if that is enough for two rounds: while there is a chain of moves that makes the best placement of an island better, the best such chain is made (`exchange`) |
+//! | chains | the last half of the evaluations, but no more than `CHAINS` a request: while there is a chain of moves that makes the best placement of an island better, such chains are made (`exchange`) |
 //! | oracle | Omega is the best feasible objective; the penalty ranks islands and is what the trial weights stand in for inside one: a linear weight can be kept up to date by differences, and on the penalty alone the search does not leave its seed |
 //!
 //! # What counts as an evaluation
-//! One trial: the exact value of one candidate that differs from the individual in one or two requests, O(1) work. An arc
-//! of the graph in which chains are found is one too. A seed counts one for each request that it places. The evaluations of [`Midaco`](crate::Midaco) are O(requests) each,
+//! One trial: the exact value of one candidate that differs from the individual in one or two requests, O(1) work. What is worked
+//! out for chains, O(1) too, is one each: what a request saves where it is, what it costs at the end of a chain, an arc of the graph in which
+//! they are found. A seed counts one for each request that it places. The evaluations of [`Midaco`](crate::Midaco) are O(requests) each,
 //! so at the same number of evaluations this preset does far less work.
 //!
 //! # What is promised
@@ -27,7 +28,7 @@
 
 use crate::assignment::{Assignment, placement};
 use crate::draw::Draw;
-use crate::exchange;
+use crate::exchange::Chains;
 use crate::islands::{self, EPOCHS, LARGE_A_REQUEST, Watch};
 use crate::midaco::Step;
 use crate::oracle::Oracle;
@@ -72,8 +73,9 @@ const NODE_MOST: f64 = 30.0;
 /// ones that could gain, and the others from all.
 const UNHAPPY: u32 = 16;
 const RESTLESS: u32 = 112;
-/// The part of the evaluations that chains get at the end.
-const CHAINS: u64 = 8;
+/// Evaluations a request that chains get at the end, if that is not more than half of all. They take 10 to 15 where the search before
+/// them has converged, and 100 after 100 a request.
+const CHAINS: u64 = 150;
 /// Epochs before islands make room for requests that still wait: before, the search has not found what it can do by itself; after more
 /// of them it is too cold to repair what that costs.
 const ALONE: u64 = 4;
@@ -169,10 +171,7 @@ impl Hybrid {
         let decided = [start::regret(problem, &ranks), start::greedy(problem, &ranks)];
         let mut seeds = [0, 1].map(|index: usize| Assignment::of(&ranks, &ranks.columns_of(&decided[index])));
         seeds.sort_by_key(|seed| seed.cost);
-        // What chains get at the end, if that is enough for two rounds of them.
-        let chains = evaluations / CHAINS;
-        let chains = if chains < 2 * exchange::price(&ranks) { 0 } else { chains };
-
+        let chains = (evaluations / 2).min(CHAINS * count);
         let mut search = self.islands(&ranks, &seeds, seeded + evaluations, evaluations - chains);
         let mut oracle = Oracle::UNKNOWN;
         if count > 0 {
@@ -188,16 +187,14 @@ impl Hybrid {
         oracle.update(value(cost));
         let found = placement(problem, &place);
         let step = |(at, cost)| Step { evaluations: seeded + at, value: value(cost) };
+        let cut = islands::stop(search.iter().map(|island| island.cut));
+        let finished = cut == Stop::Evaluations && (count == 0 || spent < evaluations);
         HybridRun {
             placement: judged(problem, std::iter::once(found.decisions).chain(decided)),
             trace: trace.into_iter().map(step).collect(),
             evaluations: seeded + spent,
             oracle,
-            stop: if count == 0 {
-                Stop::Finished
-            } else {
-                islands::stop(search.iter().map(|island| island.cut))
-            },
+            stop: if finished { Stop::Finished } else { cut },
         }
     }
 
@@ -247,7 +244,7 @@ fn advance_all(search: &mut [Island<'_>], epoch: u64, watch: &Watch, oracle: &mu
     }
 }
 
-/// Chains on what each island found, the best one first, while there are evaluations for a round of them. The best of all.
+/// Chains on what each island found, the best one first, while there are evaluations. The best of all.
 fn chain_all(
     search: &mut [Island<'_>],
     spent: &mut u64,
@@ -258,21 +255,19 @@ fn chain_all(
     search.sort_by_key(|island| island.best.0);
     let mut best = search.first().map_or((0, Vec::new()), |island| island.best.clone());
     for island in search {
-        let round = exchange::price(island.ranks);
+        if *spent >= evaluations || island.cut.is_some() {
+            break;
+        }
+        let begun = *spent;
         let mut state = Assignment::of(island.ranks, &island.best.1);
-        let mut moving = round > 0 && island.cut.is_none();
-        while moving && *spent + round <= evaluations {
-            island.cut = watch.reason();
-            if island.cut.is_some() {
-                break;
-            }
-            *spent += round;
-            moving = exchange::improve(&mut state, island.ranks);
+        let mut chains = Chains::new(island.ranks, evaluations - begun);
+        island.cut = chains.descend(&mut state, watch, |more, state| {
             if state.cost < best.0 {
                 best = (state.cost, state.place.clone());
-                trace.push((*spent, state.cost));
+                trace.push((begun + more, state.cost));
             }
-        }
+        });
+        *spent = begun + chains.spent();
     }
     best
 }

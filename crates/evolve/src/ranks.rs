@@ -41,6 +41,8 @@ pub(crate) struct Ranks {
     /// Columns by (request, rank), cheapest first, the rank being the cost that the request has there if it comes
     /// first. Columns that cost more than deferral are left out: no answer uses them.
     order: Vec<u32>,
+    /// What the columns of `order` cost if the request comes first there: the least that it can cost on them.
+    firsts: Vec<i32>,
     /// Ranks in use by request.
     lengths: Vec<u32>,
     /// Rank by (request, column); of a column that is left out, the last.
@@ -132,6 +134,7 @@ impl Ranks {
             totals,
             costs: Vec::with_capacity(count * columns),
             order: Vec::with_capacity(count * columns),
+            firsts: Vec::with_capacity(count * columns),
             lengths: Vec::with_capacity(count),
             rank_of: vec![0; count * columns],
             groups: Vec::with_capacity(functions.len() * columns),
@@ -207,6 +210,8 @@ impl Ranks {
         self.lengths.push(sorted.len() as u32);
         self.order.extend(sorted.iter().map(|&(_, column)| column));
         self.order.resize((k + 1) * self.columns, nodes as u32);
+        self.firsts.extend(sorted.iter().map(|&(cost, _)| cost as i32));
+        self.firsts.resize((k + 1) * self.columns, i32::MAX);
         self.requests.push(need);
     }
 
@@ -238,6 +243,12 @@ impl Ranks {
     #[inline(always)]
     pub(crate) fn row(&self, k: usize) -> &[u32] {
         &self.order[k * self.columns..][..self.lengths[k] as usize]
+    }
+
+    /// What each column of [`Ranks::row`] costs a request that comes first there.
+    #[inline(always)]
+    pub(crate) fn firsts(&self, k: usize) -> &[i32] {
+        &self.firsts[k * self.columns..][..self.lengths[k] as usize]
     }
 
     #[inline(always)]
