@@ -253,21 +253,16 @@ impl Assignment {
         change
     }
 
-    /// What changes on the column of request `other` if request k comes from elsewhere and that one goes; nothing if there is
-    /// no room for that.
+    /// What changes on the column of request `other` if request k comes from elsewhere and that one goes.
     #[inline(always)]
-    pub(crate) fn replace(&self, ranks: &Ranks, k: usize, other: usize) -> Option<i64> {
+    pub(crate) fn replace(&self, ranks: &Ranks, k: usize, other: usize) -> i64 {
         let (need, needed) = (&ranks.requests[k], &ranks.requests[other]);
         let to = self.place[other];
-        let free = self.rooms[to as usize].free;
-        if need.cores > free.0 + needed.cores || need.memory > free.1 + needed.memory {
-            return None;
-        }
         if need.row == needed.row {
             let group = &self.groups[need.row + to as usize];
-            return Some(group.replace(ranks.cost(other, to), ranks.cost(k, to), ranks.late));
+            return group.replace(ranks.cost(other, to), ranks.cost(k, to), ranks.late);
         }
-        Some(self.price(ranks, k, to) - self.saving(ranks, other))
+        self.price(ranks, k, to) - self.saving(ranks, other)
     }
 
     /// Moves request k to a column.
@@ -373,6 +368,11 @@ pub(crate) mod tests {
 
     /// A batch of 12 requests on 3 nodes and 2 functions, tight, with idle containers and warm-only requests.
     pub(crate) fn instance(seed: u64) -> Instance {
+        instance_of(seed, 3, 12)
+    }
+
+    /// The same with so many nodes and requests.
+    pub(crate) fn instance_of(seed: u64, nodes: usize, requests: u32) -> Instance {
         let draw = &mut Draw::new(Seed(seed));
         let node = |draw: &mut Draw, index: usize| Node {
             name: format!("node-{index}"),
@@ -393,8 +393,8 @@ pub(crate) mod tests {
         let rates = [draw.below(20), draw.below(20), draw.below(20)];
         let platform = Platform {
             topology: Topology {
-                nodes: (0..3).map(|index| node(draw, index)).collect(),
-                links: Links::from_fn(3, |s, v| {
+                nodes: (0..nodes).map(|index| node(draw, index)).collect(),
+                links: Links::from_fn(nodes, |s, v| {
                     MegabytesPerSecond(5.0 + rates[(s.index() + v.index()) % 3] as f64)
                 })
                 .expect("positive rates"),
@@ -407,11 +407,11 @@ pub(crate) mod tests {
                 state.add_idle(&platform, function, node, draw.below(3) as u32);
             }
         }
-        let requests = (0..12)
+        let requests = (0..requests)
             .map(|id| Request {
                 id: RequestId(id),
                 function: FunctionId(draw.below(2) as u32),
-                source: NodeId(draw.below(3) as u32),
+                source: NodeId(draw.below(nodes) as u32),
                 arrival: Time(0.0),
                 cpu_time: CoreMilliseconds(30.0 + draw.below(60) as f64),
                 input: Megabytes(draw.below(20) as f64 / 10.0),

@@ -259,15 +259,15 @@ fn chain_all(
             break;
         }
         let begun = *spent;
-        let mut state = Assignment::of(island.ranks, &island.best.1);
-        let mut chains = Chains::new(island.ranks, evaluations - begun);
-        island.cut = chains.descend(&mut state, watch, |more, state| {
+        let state = Assignment::of(island.ranks, &island.best.1);
+        let mut chains = Chains::new(island.ranks, state, evaluations - begun);
+        island.cut = chains.descend(watch, |more, state| {
             if state.cost < best.0 {
                 best = (state.cost, state.place.clone());
                 trace.push((begun + more, state.cost));
             }
         });
-        *spent = begun + chains.spent();
+        *spent = begun + chains.spent;
     }
     best
 }

@@ -39,7 +39,7 @@ pub(crate) struct Ranks {
     /// Cost by (request, column).
     pub(crate) costs: Vec<Cost>,
     /// Columns by (request, rank), cheapest first, the rank being the cost that the request has there if it comes
-    /// first. Columns that cost more than deferral are left out: no answer uses them.
+    /// first. Columns that cost as much as deferral or more are left out, and those without room for it.
     order: Vec<u32>,
     /// What the columns of `order` cost if the request comes first there: the least that it can cost on them.
     firsts: Vec<i32>,
