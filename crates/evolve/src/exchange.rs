@@ -26,7 +26,7 @@ use crate::assignment::Assignment;
 use crate::islands::Watch;
 use crate::ranks::Ranks;
 use scale_model::Stop;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The most requests that a chain moves.
 const LONGEST: usize = 6;
@@ -51,9 +51,9 @@ pub(crate) struct Chains<'a> {
     /// Of each request: what it saves by leaving where it is.
     savings: Vec<Known>,
     /// Of each request, by column: what it costs there if nobody makes way.
-    prices: Vec<HashMap<u32, Known>>,
+    prices: Vec<BTreeMap<u32, Known>>,
     /// Of each request, by another one: what changes on that one's column if it comes and the other goes.
-    arcs: Vec<HashMap<u32, Known>>,
+    arcs: Vec<BTreeMap<u32, Known>>,
     /// By moves made and request j: what changes so far, as if j stayed; and who comes to j's place.
     labels: Vec<(i64, u32)>,
 }
@@ -80,8 +80,8 @@ impl<'a> Chains<'a> {
             round: 1,
             changed: vec![1; ranks.groups.len()],
             savings: vec![Known::default(); count],
-            prices: vec![HashMap::new(); count],
-            arcs: vec![HashMap::new(); count],
+            prices: vec![BTreeMap::new(); count],
+            arcs: vec![BTreeMap::new(); count],
             labels: Vec::new(),
         }
     }
