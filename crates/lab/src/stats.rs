@@ -237,6 +237,30 @@ impl Cdf {
         Some(cdf)
     }
 
+    /// The largest difference of the shares at any point (the statistic of Kolmogorov and Smirnov); `None` if either has counted
+    /// nothing.
+    ///
+    /// ```
+    /// # use scale_lab::stats::Cdf;
+    /// let of = |latencies: &[f64]| {
+    ///     let mut cdf = Cdf::new();
+    ///     latencies.iter().for_each(|&latency| cdf.add(latency));
+    ///     cdf
+    /// };
+    /// // At 100 ms a half against three quarters, at 200 ms a half against all.
+    /// assert_eq!(of(&[90.0, 90.0, 300.0, 300.0]).distance(&of(&[90.0, 90.0, 90.0, 200.0])), Some(0.5));
+    /// assert_eq!(of(&[90.0]).distance(&Cdf::new()), None);
+    /// ```
+    pub fn distance(&self, other: &Cdf) -> Option<f64> {
+        let (ours, theirs) = (self.total() as f64, other.total() as f64);
+        let (mut one, mut two, mut most) = (0, 0, 0.0_f64);
+        for (a, b) in self.counts.iter().zip(&other.counts) {
+            (one, two) = (one + a, two + b);
+            most = most.max((one as f64 / ours - two as f64 / theirs).abs());
+        }
+        (ours > 0.0 && theirs > 0.0).then_some(most)
+    }
+
     /// The share of latencies at or below `latency_ms` (rounded down to the grid); `None` if nothing was counted.
     ///
     /// ```

@@ -7,6 +7,9 @@ use super::scene::{Align, FAINT, INK, Point, SMALL, Scene, WIDTH};
 use super::{Caption, DrawError, Figure, MARGIN, Series, Style, extent, foot, head};
 use crate::stats::Cdf;
 
+/// Curves that are nowhere further apart are drawn as one: no eye tells them apart, and one hides the other.
+const TOGETHER: f64 = 0.015;
+
 pub(super) fn figure(series: &[Series], slo_ms: (f64, f64), caption: &Caption) -> Result<Figure, DrawError> {
     let name = "figure-2-latency-cdf";
     let end = axis_end(series, slo_ms.1).ok_or(DrawError::Empty { figure: name.into(), what: "series" })?;
@@ -23,26 +26,34 @@ pub(super) fn figure(series: &[Series], slo_ms: (f64, f64), caption: &Caption) -
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     axis::vertical(&mut scene, &y, (left, right), 5, ("share of requests", middle), percent);
 
-    for one in series {
+    // By mean, so that the legend has the order of the curves.
+    let mut ordered: Vec<&Series> = series.iter().collect();
+    let mean = |s: &Series| s.latency_ms_mean.map_or(f64::INFINITY, |estimate| estimate.mean);
+    ordered.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
+    let drawn = drawn_as(&ordered);
+    for (one, _) in ordered.iter().zip(&drawn).filter(|(one, drawn)| std::ptr::eq(**one, **drawn)) {
         curve(&mut scene, one, &x, &y);
     }
     let middle = (x.at(slo_ms.0) + x.at(slo_ms.1)) / 2.0;
     scene.text((middle, bottom - 9.0), "SLO range", SMALL, Align::Centre, FAINT);
 
-    // By mean, so that the legend has the order of the curves.
-    let mut ordered: Vec<&Series> = series.iter().collect();
-    let mean = |s: &Series| s.latency_ms_mean.map_or(f64::INFINITY, |estimate| estimate.mean);
-    ordered.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
     let text = |s: &Series| match s.latency_ms_mean {
         Some(estimate) => format!("{}, {:.1}", s.style.label, estimate.mean),
         None => format!("{}, n/a", s.style.label),
     };
     let below = bottom + 54.0;
     scene.text((MARGIN + 6.0, below), "Mean latency (ms), ascending:", SMALL, Align::Left, INK);
-    let entries: Vec<(&Style, String)> = ordered.iter().map(|s| (&s.style, text(s))).collect();
+    let entries: Vec<(&Style, String)> =
+        ordered.iter().zip(&drawn).map(|(s, drawn)| (&drawn.style, text(s))).collect();
     let below = legend(&mut scene, &entries, below + 17.0);
 
     let mut notes = vec![format!("Pooled over {}.", extent(series))];
+    if drawn.iter().zip(&ordered).any(|(drawn, one)| !std::ptr::eq(*drawn, *one)) {
+        let points = number(100.0 * TOGETHER);
+        notes.push(format!(
+            "One line for all that are nowhere more than {points} points apart from the first of them."
+        ));
+    }
     let cut: Vec<String> = series
         .iter()
         .filter_map(|s| s.cdf.share_within(end as u32).map(|share| (s, share)))
@@ -63,6 +74,16 @@ pub(super) fn figure(series: &[Series], slo_ms: (f64, f64), caption: &Caption) -
         format!("Cumulative distribution of the latency. Means in ms, ascending: {}.", means.join("; "));
     let reading = "How large a share of the requests is not slower than a latency: the higher and the further left a curve, the better.";
     Ok(Figure { name: name.into(), title, reading: reading.into(), alt, scene })
+}
+
+/// For each series the one whose curve stands for it: the first that is close enough.
+fn drawn_as<'a>(ordered: &[&'a Series]) -> Vec<&'a Series> {
+    let mut drawn: Vec<&Series> = Vec::with_capacity(ordered.len());
+    for &one in ordered {
+        let close = |lead: &&&Series| lead.cdf.distance(&one.cdf).is_some_and(|apart| apart <= TOGETHER);
+        drawn.push(drawn.iter().find(close).copied().unwrap_or(one));
+    }
+    drawn
 }
 
 /// Far enough for the tails of most, but not so far that one overloaded algorithm squeezes all others together.

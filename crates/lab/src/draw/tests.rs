@@ -303,6 +303,25 @@ fn nothing_to_draw_is_an_error() {
 }
 
 #[test]
+fn curves_that_cannot_be_told_apart_are_drawn_as_one() {
+    let hex = |style: &Style| format!("#{:02X}{:02X}{:02X}", style.color.0, style.color.1, style.color.2);
+    let lines = |series: &[Series]| {
+        let figure = cdf(series, (200.0, 400.0), &caption()).expect("a figure");
+        let svg = figure.svg().expect("an SVG");
+        let said = svg.contains("One line for all");
+        (series.iter().filter(|s| svg.contains(&hex(&s.style))).count(), said, figure.alt)
+    };
+    let apart = fake(3, 10);
+    assert_eq!((lines(&apart).0, lines(&apart).1), (3, false));
+    let mut close = fake(3, 10);
+    close[1].cdf = close[0].cdf.clone();
+    let (drawn, said, alt) = lines(&close);
+    assert_eq!((drawn, said), (2, true));
+    // All are named all the same.
+    assert!(close.iter().all(|s| alt.contains(&s.style.label)), "{alt}");
+}
+
+#[test]
 fn a_figure_of_nothing_measured_says_so() {
     let mut empty = fake(2, 1);
     for series in &mut empty {
