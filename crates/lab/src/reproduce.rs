@@ -50,7 +50,7 @@ const PLAN: [Planned; 14] = [
     planned("gap", Set::Default, 170, 0),
     planned("foresight", Set::Default, 15, 0),
     planned("load", Set::Full, 250, 0),
-    planned("nodes", Set::Full, 120, 0),
+    planned("nodes", Set::Full, 680, 0),
     planned("convergence", Set::Default, 80, 0),
     planned("slo", Set::Default, 35, 0),
     planned("memory", Set::Full, 400, 0),
